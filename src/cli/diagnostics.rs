@@ -455,6 +455,9 @@ impl Diagnostics {
             let position = if has_skipped { " with a matching position" } else { "" };
             let who = format!("no {}{position}", self.tally.unit());
             report_never_met(&who, self.filter.iter().flat_map(Expression::never_met));
+            if let Some(hint) = self.filter.as_ref().and_then(Expression::hint) {
+                note!("epdb: {hint}");
+            }
         }
         if of_variations > 0 {
             let positions = many(of_variations, "position");

@@ -77,7 +77,7 @@ const fn need(
 
 const SLICES: &[&str] = &["tally", "pack", "shard games"];
 const COUNTING: &[&str] = &["tally", "shard games", "import"];
-const SEARCH: &[(&str, &[&str])] = &[("filter", &[]), ("scoutfish", &[])];
+const SEARCH: &[(&str, &[&str])] = &[("filter", &[]), ("scoutfish", &[]), ("player", &[])];
 const SETS: &[&str] = &["union", "dedupe"];
 const ENGINES: &[&str] = &["analyze", "mate", "pfms", "solve"];
 const TREES: &[(&str, &[&str])] = &[("tree", &[]), ("chapters", &[])];
@@ -86,14 +86,13 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 36] = [
+const NEEDS: [Need; 35] = [
     need(&["count"], "explain", &[("filter", &[])]),
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
     need(&["tally"], "copies", &[("plan", &[])]),
     need(&["tally"], "unique_games", &[("plan", &[])]),
     need(COUNTING, "side", &[("player", &[])]),
-    need(&["search"], "player", SEARCH),
     need(&["search"], "rejects", SEARCH),
     need(&["search"], "repairs", SEARCH),
     need(&["search"], "allow_rejects", SEARCH),

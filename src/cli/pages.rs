@@ -268,16 +268,13 @@ pub(crate) fn remote_page() -> String {
 }
 
 /// Examples: an expression, and the records that it selects.
-pub(crate) const EXAMPLES: [(&str, &str); 15] = [
+pub(crate) const EXAMPLES: [(&str, &str); 11] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
-    ("abs(ce) <= 50 && fmvn < 20", "balanced positions from the opening"),
     ("'Qg6' in bm || 'g3g6' in bm", "records with this best move, in either form"),
-    ("pm in bm", "problems answered correctly"),
     ("on('N', 'e5') and opposite_bishops", "a white knight on e5, bishops of opposite colours"),
     ("count('P') - count('p') >= 2", "White has two pawns more"),
     ("id ~ '^WAC\\.0' && id != 'WAC.023'", "ids that match a pattern, except one"),
-    ("material in ['KRPkr', 'KRkrp']", "rook and pawn against rook, either way"),
     ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one legal move"),
     ("result == '1/2-1/2' && ce:white > 150", "draws that White was winning"),
     ("eval_loss >= 300 && clock < 10", "blunders in time trouble"),
@@ -286,10 +283,6 @@ pub(crate) const EXAMPLES: [(&str, &str); 15] = [
         "Date >= '2020' && speed in ['rapid', 'classical']",
         "games from 2020 on that are not too fast",
     ),
-    (
-        "file ~ 'sts' && line > 100 && !(castling == '-')",
-        "records of these files with castling rights",
-    ),
 ];
 
 const GRAMMAR: &str = "\
@@ -297,8 +290,7 @@ An expression selects records. It is the value of the option --where of `epdb fi
 other command that reads records.
 
 Values
-  12  -0.5            numbers
-  'Nf3'  \"a b\"        text, in single or double quotes, without escapes
+  12  'Nf3'  \"a b\"    a number; text, in single or double quotes, without escapes
   bm  ce  id  Depth   any opcode of the standard or of engines (acms, solve_first, pv2 ...), and any
                       private opcode that begins with a capital; write op(NAME) for other opcodes
   White  Date  ECO    any tag of a game that begins with a capital; write tag(NAME) for other tags
@@ -325,39 +317,44 @@ Tests of the board
   fenpattern('*/*/*/*/*/5N2/PPP*/*')
                          the form of pgn-extract: digits are empty squares, * any squares, m no pawn
   on('N', 'e5')          a white knight is on e5. Pieces are those of board(); 'Nn' is either. Squares:
-                         'd5,e5', 'f1-h1', 'a-h7' (a rank), 'd4-6', 'd' (a file), 'light', 'dark'
+                         'd5,e5', 'a1-h4' (a rectangle), 'a-h7' (a rank), 'd4-6', 'd' (a file), 'light', 'dark'
   count('P', 'a-h7')     a number: pieces on these squares, or on all: count('P') - count('p') >= 2
-  material('RPP v R')    all pieces but the kings, of either side; material('RPP v R', white) of White
+  material('RPP v R')    all pieces but the kings, of either side; material('BP v', white): the other king is bare
   castling('Kq')         all of these castling rights exist
+  attacks('R', 'q')      a white rook attacks a black queen; attacks('R', 'Q'): it protects a white one
+  pinned('q')            a black queen is pinned to its king; count(pinned('a')), count(attacks('N', 'q'))
   passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
                          squares; count(passed(white)) is their number
   iqp  iqp(white)        a side, or White, has this structure; `epdb help structures` lists all names
-  flipcolor(E)           E is true for the position, or for the position with swapped colours
-  flipvertical(E)        E is true for the position, or for its mirror image (file a becomes h)
-Positions decide these tests before records are decoded, as with pieces, material == and stm. `count`
+  position('e4 c5')      this position, by moves or FEN. An en passant square counts only if a pawn can capture
+                         there; epd == '...' compares the text
+  flipcolor(E)           E as a whole, or its mirror image with swapped colours: pieces, sides, squares, moves, stm,
+                         players, result. flipcolor(then(moved('N'), mate, 1) and result == '1-0')
+  flipvertical(E)        E as a whole, or its mirror image in which file a is file h
+Positions decide these tests before records are decoded, as with pieces, balance, material == and stm. `count`
 and `filter` have --explain, which says what the position decides, and the number of records.
 
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
-true. So `!` before a test of the position is refused: almost every game has a position without it.
-Positions after a null move are not read, so the position before it is the last one.
-  never(E)  all(E)       no position makes E true; all positions do
+true. So `!` stands beside a test without it: iqp and !check. Alone it is refused: almost every game has a
+position without check. Positions after a null move are not read, so the one before it is the last one.
+  ever(E)  never(E)  all(E)   some position, no position, all positions make E true
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
-  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit. More may follow:
-                         then(A, B, 10, C, 1)
-  moved('N')             a white knight makes the next move; captured('q') captures a black queen; castling is a
-                         move of the king
+  then(A, B, 10)         B is true 1 to 10 plies after A; for A's own position, add `or (A and B)`. then(A, B) is
+                         without a limit. More may follow: then(A, B, 10, C, 1). `search` shows the first such A
+  moved('N')             a white knight makes the next move (castling is a move of the king); captured('q')
+                         captures a black queen: then(captured('q'), mate, 1); promoted('N') makes a knight of a pawn
+  enpassant  retaken     the next move captures en passant; it captures the piece that made the last move
   line('Bxh7+ Kxh7 Ng5+')
                          these are the next moves; check marks and missing squares of origin do not matter
   ply                    plies before the position: iqp and ply <= 40. Tests beside never(...) and so on
-                         need one position: iqp and last(rook_ending)
+                         need one position: iqp and last(rook_ending). stm and ply go into such a term
 
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
 standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
-fields of a six-field FEN. Types and names are checked before the first record is read. These
-names are errors: an unknown name that begins with a small letter, and any name that looks like a
-typing error. A tag or private opcode that occurs in no record is reported at the end.
+fields of a six-field FEN. Types and names are checked before the first record is read. Unknown
+names that begin with a small letter, or look like a typing error, are errors. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
@@ -391,8 +388,6 @@ The last position of a game has no move. So it has eval, but no clock, elapsed o
 seconds with milliseconds. Records that are not from games may have the same comments in c0 to c9,
 and the clock of the mover in cc. In such records, the evaluation after the move sm comes from the
 line that begins with sm: it is ce if pv begins with sm, ce2 if pv2 begins with sm, and so on.
-
-If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
 Fields that are not opcodes (also for table --columns and sort --by)
 ";
@@ -494,10 +489,10 @@ Objects, by command. Brackets show the fields of nested objects.
              player scored 0, 0.5, 1, 1.5 and 2), players (null unless there are just two)
   search     one per game: id, uci, san, winner (null if neither), result, white and black [name, rating],
              year, month, date, event. If not known, rating and year are 0, month is null, and others are
-             omitted. With --where also ply, move and fen (of the first match), and at last an object of
-             totals: of (games, or visits of a library without games), side (whose wins are counted: white or player), games, wins, draws, losses,
-             unknown, points, score, and moves, openings, years and ratings (arrays with the same numbers
-             by name)
+             omitted. With --where or --player also ply, move and fen (of the first match). At last an
+             object of totals: of (games, or visits of a library without games), side (whose wins are
+             counted: white or player), games, wins, draws, losses, unknown, points, score, and moves,
+             openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
   verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard

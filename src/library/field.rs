@@ -10,13 +10,14 @@ use super::tally_field::TallyField;
 
 use super::value::{EvalContext, Number, Type, Value, joined};
 use epdb_chess::codec::{key, ordinal};
-use epdb_chess::model::rules::Playable;
+use epdb_chess::model::rules::{Playable, en_passant_is_legal};
 use epdb_chess::model::{
-    CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece, Role,
-    StandardOpcode,
+    Board, CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece,
+    Role, StandardOpcode,
 };
 use epdb_chess::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 use epdb_chess::text::fields::CastlingText;
+use epdb_chess::text::pgn::{GamePosition, MainLine};
 use epdb_chess::text::{CastlingForm, FormatOptions, epd, fen, san};
 
 /// A named value of a record.
@@ -32,8 +33,7 @@ use epdb_chess::text::{CastlingForm, FormatOptions, epd, fen, san};
 /// assert_eq!(shown("material"), "KRkr");
 /// assert_eq!(shown("uci(bm)"), "d2a2");
 /// assert_eq!(shown("ce:white"), "-120");
-/// assert_eq!(Field::parse("materiel").unwrap_err(), "unknown field `materiel`: did you mean \
-///     `material`? (an opcode of that name is `op(materiel)`)");
+/// assert_eq!(Field::parse("materiel").unwrap_err(), "unknown field `materiel`: did you mean `material`?");
 /// # Ok::<(), epdb_chess::text::Diagnostic>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +68,8 @@ pub enum BuiltinField {
     SideToMove,
     /// The number of legal moves; missing if moves cannot be generated.
     LegalMoves,
+    /// The value of White's pieces minus that of Black's, with 9, 5, 3, 3 and 1 for queen to pawn.
+    Balance,
     /// The en passant square as given, or `-`.
     EnPassant,
     /// The castling field in X-FEN letters.
@@ -104,6 +106,10 @@ pub enum BuiltinField {
     Record,
     /// The position key in sixteen hexadecimal digits.
     Key,
+    /// How often the position has stood on the board in its game so far.
+    Repetition,
+    /// Whether a legal move captures en passant.
+    EnPassantLegal,
     /// Whether the side to move is in check.
     Check,
     /// Whether the side to move is checkmated.
@@ -119,12 +125,18 @@ pub enum BuiltinField {
 }
 
 /// The fields that are not opcodes: name, field, description.
-pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 40] = [
+pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
     ("pieces", BuiltinField::Pieces, "number of pieces on the board"),
     ("material", BuiltinField::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", BuiltinField::SideToMove, "side to move, 'w' or 'b'"),
     ("legal_moves", BuiltinField::LegalMoves, "number of legal moves"),
-    ("ep", BuiltinField::EnPassant, "en passant square as given, or '-'"),
+    (
+        "balance",
+        BuiltinField::Balance,
+        "White's material minus Black's: queen 9, rook 5, 3, 3, pawn 1",
+    ),
+    ("ep", BuiltinField::EnPassant, "en passant square, or '-'; in a game after every double step"),
+    ("ep_legal", BuiltinField::EnPassantLegal, "a pawn can legally capture en passant"),
     ("castling", BuiltinField::Castling, "castling rights as in FEN, or '-'"),
     ("ply", BuiltinField::Ply, "number of plies before the position, by the fullmove number"),
     ("line", BuiltinField::Line, "line (or number of the record) in its source"),
@@ -145,7 +157,12 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 40] = [
     ("fen", BuiltinField::Fen, "the six fields of FEN"),
     ("epd", BuiltinField::Epd, "the four fields of EPD"),
     ("record", BuiltinField::Record, "the whole record as EPD"),
-    ("key", BuiltinField::Key, "position key, 16 hexadecimal digits; compared as a number"),
+    (
+        "key",
+        BuiltinField::Key,
+        "position key: a text of 16 hexadecimal digits, in the order of numbers",
+    ),
+    ("repetition", BuiltinField::Repetition, "of a game: how often it has had the position so far"),
     ("check", BuiltinField::Check, "the side to move is in check"),
     ("mate", BuiltinField::Mate, "the side to move is checkmated"),
     ("stalemate", BuiltinField::Stalemate, "the side to move is stalemated"),
@@ -389,6 +406,8 @@ impl Field {
                     | BuiltinField::Material
                     | BuiltinField::SideToMove
                     | BuiltinField::LegalMoves
+                    | BuiltinField::Balance
+                    | BuiltinField::EnPassantLegal
                     | BuiltinField::EnPassant
                     | BuiltinField::Castling
                     | BuiltinField::Fen
@@ -460,6 +479,8 @@ impl BuiltinField {
         match self {
             BuiltinField::Pieces
             | BuiltinField::LegalMoves
+            | BuiltinField::Balance
+            | BuiltinField::Repetition
             | BuiltinField::Ply
             | BuiltinField::Line
             | BuiltinField::Result
@@ -473,6 +494,7 @@ impl BuiltinField {
             | BuiltinField::Annotation(_) => Type::Number,
             BuiltinField::Tally(field) if !field.is_text() => Type::Number,
             BuiltinField::Check
+            | BuiltinField::EnPassantLegal
             | BuiltinField::Mate
             | BuiltinField::Stalemate
             | BuiltinField::Chess960 => Type::Flag,
@@ -525,6 +547,18 @@ impl BuiltinField {
                 let plies = |game: &Game| Value::whole(game.plies().count() as i128);
                 return subject.game.map_or(Value::Missing, |it| plies(it.game()));
             }
+            BuiltinField::Balance => return Value::whole(balance(position.board()).into()),
+            BuiltinField::Repetition => {
+                // Only moves of pieces, two of each side, lead back to a position.
+                let is_new = record.counters().0.is_some_and(|clock| clock < 4);
+                let count =
+                    |game: GamePosition<'_>| if is_new { Some(1) } else { repetition(game) };
+                return subject
+                    .game
+                    .and_then(count)
+                    .map_or(Value::Missing, |it| Value::whole(it.into()));
+            }
+            BuiltinField::EnPassantLegal => return Value::Flag(en_passant_is_legal(position)),
             BuiltinField::Check => return Value::Flag(is_in(record, |it| it.is_check())),
             BuiltinField::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
             BuiltinField::Stalemate => {
@@ -593,7 +627,10 @@ pub(super) fn is_bare_text(name: &str) -> bool {
 
 /// The message about an unknown name.
 fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
-    let near = match nearest_name(name) {
+    let nearest = nearest_name(name);
+    let is_opcode =
+        is_opcode && nearest.is_some_and(|near| standard_opcodes().any(|it| it == near));
+    let near = match nearest {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`epdb help where` lists the fields".into(),
     };
@@ -733,7 +770,33 @@ fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
     Playable::new(record.position()).is_ok_and(|playable| holds(&playable))
 }
 
-fn material(board: &epdb_chess::model::Board) -> Vec<u8> {
+/// How often the main line of a game has had a position so far; `None` if the position is of a variation.
+fn repetition(game: GamePosition<'_>) -> Option<u32> {
+    let place = game.place();
+    let mut line = MainLine::new(game.game());
+    let mut positions = vec![line.position().identity()];
+    while line.place().place() != place {
+        if !line.step() {
+            return None;
+        }
+        positions.push(line.position().identity());
+    }
+    let last = positions.last()?;
+    Some(positions.iter().filter(|it| *it == last).count() as u32)
+}
+
+/// The value of White's pieces minus that of Black's.
+pub(super) fn balance(board: &Board) -> i64 {
+    const VALUES: [(Role, i64); 5] =
+        [(Role::Queen, 9), (Role::Rook, 5), (Role::Bishop, 3), (Role::Knight, 3), (Role::Pawn, 1)];
+    let count = |color, role| i64::from(board.pieces(color, role).count());
+    VALUES
+        .iter()
+        .map(|(role, value)| value * (count(Color::White, *role) - count(Color::Black, *role)))
+        .sum()
+}
+
+fn material(board: &Board) -> Vec<u8> {
     let mut pieces = Vec::with_capacity(32);
     for color in Color::ALL {
         for role in [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn] {

@@ -92,25 +92,32 @@ pub fn flip(record: &EpdRecord, mirror: Mirror) -> Flipped {
 }
 
 impl Mirror {
-    const fn swaps_colors(self) -> bool {
+    pub(crate) const fn swaps_colors(self) -> bool {
         matches!(self, Mirror::Colors | Mirror::Both)
     }
 
-    const fn swaps_files(self) -> bool {
+    pub(crate) const fn swaps_files(self) -> bool {
         matches!(self, Mirror::Files | Mirror::Both)
     }
 
-    const fn square(self, square: Square) -> Square {
+    pub(crate) const fn square(self, square: Square) -> Square {
         let file = if self.swaps_files() { 7 - square.file() } else { square.file() };
         let rank = if self.swaps_colors() { 7 - square.rank() } else { square.rank() };
         Square::at(file, rank)
     }
 
-    fn color(self, color: Color) -> Color {
+    /// The squares of a set, a bit each.
+    pub(crate) const fn squares(self, set: u64) -> u64 {
+        let set = if self.swaps_colors() { set.swap_bytes() } else { set };
+        // Bits in reverse turn the board by half a turn. Bytes in reverse put the ranks back.
+        if self.swaps_files() { set.reverse_bits().swap_bytes() } else { set }
+    }
+
+    pub(crate) fn color(self, color: Color) -> Color {
         if self.swaps_colors() { !color } else { color }
     }
 
-    fn position(self, position: &Position) -> Position {
+    pub(crate) fn position(self, position: &Position) -> Position {
         let mut board = Board::EMPTY;
         for color in Color::ALL {
             for role in Role::ALL {
@@ -193,12 +200,18 @@ fn with_sides_swapped(opcode: Opcode, operands: &[Operand]) -> Vec<Operand> {
 /// Swaps the colour in the name of a tag, or the result in its value.
 fn swap_tag(operand: &mut Operand) {
     let Operand::Token(name) = operand else { return swap_result(operand) };
-    let swapped = match (name.strip_prefix(b"White"), name.strip_prefix(b"Black")) {
-        (Some(rest), _) => [b"Black", rest].concat(),
-        (_, Some(rest)) => [b"White", rest].concat(),
-        (None, None) => return,
-    };
-    *operand = Operand::token(swapped);
+    if let Some(swapped) = of_other_side(name) {
+        *operand = Operand::token(swapped);
+    }
+}
+
+/// The tag of the other side, as in `BlackElo` for `WhiteElo`; `None` if the tag is of no side.
+pub(crate) fn of_other_side(tag: &[u8]) -> Option<Vec<u8>> {
+    match (tag.strip_prefix(b"White"), tag.strip_prefix(b"Black")) {
+        (Some(rest), _) => Some([b"Black", rest].concat()),
+        (_, Some(rest)) => Some([b"White", rest].concat()),
+        (None, None) => None,
+    }
 }
 
 fn swap_result(operand: &mut Operand) {

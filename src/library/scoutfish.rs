@@ -30,7 +30,7 @@ fn translated(query: &Value) -> Result<String, String> {
         (Some(_), Some(_)) => return Err("a query has a `sequence` or a `streak`".into()),
     };
     if let [(only, _)] = &mut steps[..] {
-        return Ok(format!("lasts({}, 1)", std::mem::take(only)));
+        return Ok(format!("ever({})", std::mem::take(only)));
     }
     let steps = steps.into_iter().enumerate().map(|(place, (test, plies))| match plies {
         Some(plies) if place > 0 => format!("{test}, {plies}"),
@@ -243,32 +243,32 @@ mod tests {
         for (query, expression) in [
             (
                 r#"{ "sub-fen": ["8/8/8/q7/8/8/8/8 w - -", "8/8/8/r7/8/8/8/8"], "result": "1-0" }"#,
-                "lasts(result == '1-0' and (board('8/8/8/q7/8/8/8/8') or board('8/8/8/r7/8/8/8/8')), 1)",
+                "ever(result == '1-0' and (board('8/8/8/q7/8/8/8/8') or board('8/8/8/r7/8/8/8/8')))",
             ),
             (
                 r#"{ "material": "KBNKP", "stm": "WHITE" }"#,
-                "lasts(stm == 'w' and material('BN v P', white), 1)",
+                "ever(stm == 'w' and material('BN v P', white))",
             ),
             (
                 r#"{ "imbalance": "vP" }"#,
-                "lasts(count('P') - count('p') == -1 and count('N') - count('n') == 0 and count('B') - \
-                 count('b') == 0 and count('R') - count('r') == 0 and count('Q') - count('q') == 0, 1)",
+                "ever(count('P') - count('p') == -1 and count('N') - count('n') == 0 and count('B') - \
+                 count('b') == 0 and count('R') - count('r') == 0 and count('Q') - count('q') == 0)",
             ),
             (
                 r#"{ "white-move": ["e8=Q", "O-O"], "black-move": "Rac1" }"#,
-                "lasts(((stm == 'w' and (line('dxe8=Q') or line('fxe8=Q') or line('e8=Q')) or stm == 'w' and \
-                 line('O-O')) or stm == 'b' and (line('Rac1') or line('Raxc1'))), 1)",
+                "ever(((stm == 'w' and (line('dxe8=Q') or line('fxe8=Q') or line('e8=Q')) or stm == 'w' and \
+                 line('O-O')) or stm == 'b' and (line('Rac1') or line('Raxc1'))))",
             ),
             (
                 r#"{ "captured": "", "moved": "K" }"#,
-                "lasts(moved('!') and not captured('!') and moved('Kk'), 1)",
+                "ever(moved('!') and not captured('!') and moved('Kk'))",
             ),
-            (r#"{ "result": "*", "result-type": "mate" }"#, "lasts(not has(result) and mate, 1)"),
+            (r#"{ "result": "*", "result-type": "mate" }"#, "ever(not has(result) and mate)"),
             (
                 r#"{ "sequence": [ { "pass": "" }, { "streak": [ { "moved": "Q" }, { "moved": "R" } ] }, { "stm": "black" } ] }"#,
                 "then(pieces > 0, moved('Qq'), moved('Rr'), 1, stm == 'b')",
             ),
-            (r#"{ "streak": [ { "captured": "Q" } ] }"#, "lasts(captured('Qq'), 1)"),
+            (r#"{ "streak": [ { "captured": "Q" } ] }"#, "ever(captured('Qq'))"),
         ] {
             let parsed = parse(query).map(|expression| expression.text().to_string());
             assert_eq!(parsed, Ok(expression.to_string()), "{query}");

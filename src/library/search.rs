@@ -112,21 +112,21 @@ pub struct Player {
 }
 
 impl Player {
-    /// The expression that is true for the games of the player for which `own` is true.
+    /// The expression that is true for the games of the player; if `own` is given, for which it is true.
     ///
     /// # Errors
     /// The name has quotation marks of both kinds.
-    pub fn of(&self, own: &Expression) -> std::result::Result<Expression, ExpressionError> {
+    pub fn of(&self, own: Option<&Expression>) -> std::result::Result<Expression, ExpressionError> {
         let quoted = |name: &String| {
             if name.contains('\'') { format!("\"{name}\"") } else { format!("'{name}'") }
         };
         let names = self.names.iter().map(quoted).collect::<Vec<_>>().join(", ");
         let has = |tag: &str| format!("{tag} in [{names}]");
-        let own = own.text();
+        let own = own.map(|own| format!("({}) && ", own.text())).unwrap_or_default();
         Expression::parse(&match self.side {
-            Some(Color::White) => format!("({own}) && {}", has("White")),
-            Some(Color::Black) => format!("({own}) && {}", has("Black")),
-            None => format!("({own}) && ({} || {})", has("White"), has("Black")),
+            Some(Color::White) => format!("{own}{}", has("White")),
+            Some(Color::Black) => format!("{own}{}", has("Black")),
+            None => format!("{own}({} || {})", has("White"), has("Black")),
         })
     }
 
@@ -149,10 +149,10 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts a game from the point of view of a side.
-    pub fn add_game(&mut self, game: &Game, found: &GameMatch, side: Color) {
+    /// Counts a game from the point of view of a side, with the move that it plays next.
+    pub fn add_game(&mut self, game: &Game, next_move: Option<&San>, side: Color) {
         let results = self.games.add_tags(game, side);
-        if let Some((_, san)) = &found.played {
+        if let Some(san) = next_move {
             self.next_moves.entry(san.to_string()).or_default().add(results);
         }
     }
@@ -228,6 +228,19 @@ impl ResultsObject {
         let known = results.known();
         let score = (known > 0).then(|| (points / known as f64 * 1e4).round() / 1e4);
         ResultsObject { name, games: results.games(), wins, draws, losses, unknown, points, score }
+    }
+
+    /// The sum of some groups.
+    pub fn sum<'a>(
+        name: String,
+        groups: impl IntoIterator<Item = &'a ResultsObject>,
+    ) -> ResultsObject {
+        let mut results = Results::default();
+        for ResultsObject { wins: white, draws, losses: black, unknown, .. } in groups {
+            let (white, draws, black, unknown) = (*white, *draws, *black, *unknown);
+            results.add(Results { white, draws, black, unknown });
+        }
+        ResultsObject::new(Some(name), &results)
     }
 }
 

@@ -188,6 +188,7 @@ pub struct Union {
     only_lines: bool,
     origins: Origins,
     tally: UnionStats,
+    is_of_games: bool,
 }
 
 /// The places of the records in memory. The records of a file are usually on successive lines, so
@@ -275,7 +276,16 @@ impl Union {
             only_lines: true,
             origins,
             tally,
+            is_of_games: false,
         }
+    }
+
+    /// Sets whether the records are positions of games. Games play different moves in one position, so their
+    /// `sm` contradict nothing: the first stays.
+    #[must_use]
+    pub const fn of_games(mut self, is_of_games: bool) -> Union {
+        self.is_of_games = is_of_games;
+        self
     }
 
     /// Sets the expected number of records and bytes, before the first record.
@@ -389,13 +399,15 @@ impl Union {
     /// # Errors
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<(Ordered, Conflicts, UnionStats)> {
-        let Union { by, rules, on_conflict: policy, directory, memory_bytes, .. } = self;
+        let Union { by, rules, on_conflict: policy, directory, memory_bytes, is_of_games, .. } =
+            self;
         let Union { records, only_lines, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory_bytes / 4);
         let conflicts = Sorter::new(&directory, memory_bytes / 4);
         let first = Vec::new();
         let group = VecDeque::new();
-        let mut groups = Groups { by, rules, policy, conflicts, out, tally, first, group };
+        let mut groups =
+            Groups { by, rules, policy, is_of_games, conflicts, out, tally, first, group };
         let list = match records {
             Records::Kept(kept) => Some(groups.put_kept(kept, &origins)?),
             Records::Sorted(sorter) => {
@@ -467,6 +479,7 @@ struct Groups {
     by: By,
     rules: MergeRules,
     policy: OnConflict,
+    is_of_games: bool,
     conflicts: Sorter,
     out: Reorder,
     tally: UnionStats,
@@ -543,8 +556,15 @@ impl Groups {
     }
 
     /// Takes a record that differs from the first record of the group.
-    fn put_different(&mut self, entry: KeyedRecord) -> Result<()> {
+    fn put_different(&mut self, mut entry: KeyedRecord) -> Result<()> {
         let mut conflict = None;
+        let played = self.group.front().and_then(|first| first.record.operands(Opcode::SM));
+        if self.is_of_games
+            && self.by != By::Record
+            && played.is_some_and(|mv| entry.record.operands(Opcode::SM) != Some(mv))
+        {
+            entry.record.remove(Opcode::SM);
+        }
         for place in self.nearest_first(&entry) {
             let kept = &mut self.group[place];
             let has_tally = entry.record.operands(Opcode::TALLY).is_some();

@@ -173,7 +173,7 @@ fn the_page_of_structures_has_every_name_with_its_examples() {
     let page = scratch.run(&["help", "structures"]).out;
     let examples: Vec<&str> =
         page.lines().filter_map(|line| line.trim_start().strip_prefix("yes  ")).collect();
-    assert_eq!(examples.len(), 21, "{page}");
+    assert_eq!(examples.len(), 22, "{page}");
     for name in ["isolated", "iqp", "rook_ending"] {
         assert!(page.contains(&format!("\n  {name}: ")), "{page}");
     }

@@ -396,7 +396,7 @@ fn games_are_counted_at_once() {
     assert!(done.err.contains(advice), "{}", done.err);
     // A search for games has no such limit.
     let done = scratch.run(&["games", "many.pgn", "e4"]);
-    assert_eq!((done.status, done.out.lines().count()), (0, 2), "{}", done.err);
+    assert!(done.status == 0 && done.out.contains("\nall"), "{}", done.err);
 }
 
 #[test]

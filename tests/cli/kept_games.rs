@@ -60,7 +60,9 @@ fn objects_have_the_shape_of_the_lichess_explorer() {
     let scratch = scratch();
     scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "1"]);
     let out = scratch.run(&["games", "l.epa", "e4", "e5", "Nf3", "--json"]).out;
-    let object: serde_json::Value = serde_json::from_str(out.trim_end()).unwrap();
+    let [object, totals] = &out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    let [object, totals]: [serde_json::Value; 2] =
+        [object, totals].map(|line| serde_json::from_str(line).unwrap());
     let id = object["id"].as_str().unwrap();
     assert_eq!(id.len(), 16);
     let wanted = serde_json::json!({
@@ -69,6 +71,7 @@ fn objects_have_the_shape_of_the_lichess_explorer() {
         "year": 2001, "month": null, "date": "2001.??.??",
     });
     assert_eq!(object, wanted);
+    assert_eq!((&totals["of"], &totals["moves"][0]["name"]), (&"games".into(), &"Nc6".into()));
 }
 
 #[test]
@@ -140,7 +143,12 @@ fn all_games_are_written_unless_a_limit_is_given() {
     }
     // On the screen and in the shell too.
     let shown = scratch.run(&["games", "both.pgn", "e4"]);
-    assert_eq!((shown.status, shown.out.lines().count()), (1, 11), "{}", shown.err);
+    let (list, totals) = shown.out.split_once("\n\n").unwrap();
+    assert_eq!((shown.status, list.lines().count()), (1, 11), "{}", shown.err);
+    assert!(
+        totals.contains("\nall") && shown.err.contains("12 games reach the position"),
+        "{totals}"
+    );
     let shell = scratch.run(&["shell", "-c", "e4", "-c", "games both.pgn"]);
     assert!(
         shell.err.contains("2 games that cannot be read completely are left out"),

@@ -131,6 +131,51 @@ fn libraries_have_games_or_visits() {
     assert_eq!(both[6]["games"], 6);
 }
 
+/// A position, a player, or both select games without an expression.
+#[test]
+fn positions_and_players_select_games() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "kept.epa", "--keep-games", "3"]);
+    for (words, rows, totals) in [
+        (&["e4", "--player", "Ann"][..], &["1 1... e5 Ann"][..], "all 1 1 0 0 1.000"),
+        (&["e4", "e5", "--player", "Eve;Bob"], &["2 2. Qh5 Ann"], "all 1 0 0 1 0.000"),
+        (&["--player", "Ann"], &["0 1. f3 Bob", "0 1. e4 Ann"], "all 2 2 0 0 1.000"),
+        (&["--player", "Ann", "--side", "black"], &["0 1. f3 Bob"], "all 1 1 0 0 1.000"),
+        (&["e4"], &[], "all 2 1 1 0 0.750"),
+    ] {
+        for source in ["g.pgn", "kept.epa"] {
+            let args = [&[source], words].concat();
+            assert!(rows.is_empty() || found(&scratch, &args) == rows, "{args:?}");
+            let done = scratch.run(&[&["search"], &args[..]].concat());
+            let all = done.out.lines().find(|line| line.starts_with("all")).unwrap();
+            assert_eq!(all.split_whitespace().collect::<Vec<_>>().join(" "), totals, "{args:?}");
+        }
+    }
+    let done = scratch.run(&["search", "g.pgn", "e4"]);
+    assert!(done.err.contains("2 games reach the position"), "{}", done.err);
+    assert!(done.out.contains("White wins  draws  Black wins"), "{}", done.out);
+    let done = scratch.run(&["search", "g.pgn", "--where", "White == 'An'"]);
+    assert!(done.status == 1 && done.err.contains("White ~ '^An' finds"), "{}", done.err);
+    let done = scratch.run(&["search", "g.pgn", "--where", "White == 'Ann'", "--tsv"]);
+    assert!(!done.err.contains("finds") && done.out.contains("\tfen\n"), "{}", done.err);
+    assert!(done.out.ends_with("KQkq - 0 1\n"), "{}", done.out);
+}
+
+#[test]
+fn groups_without_a_row_are_added_up() {
+    let years = (0..13)
+        .map(|year| format!("[Date \"{}.01.01\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n\n", 1990 + year));
+    let scratch =
+        Scratch::with("g.pgn", years.collect::<String>() + "[Date \"1990.01.01\"]\n\n1. d4 *\n");
+    let done = scratch.run(&["search", "g.pgn", "--where", "plies > 0"]);
+    assert!(done.out.contains("\nyear 1990 "), "{}", done.out);
+    let others = done.out.lines().find(|line| line.starts_with("year (3 more)")).unwrap();
+    assert_eq!(
+        others.split_whitespace().skip(3).collect::<Vec<_>>(),
+        ["3", "3", "0", "0", "1.000"]
+    );
+}
+
 /// With an expression, each argument is a source: a position would change nothing.
 #[test]
 fn a_position_beside_an_expression_is_refused() {
@@ -174,7 +219,8 @@ fn what_cannot_be_searched_is_refused() {
         (&["g.pgn", "--where", "!check"][..], "write never(...)"),
         (&["a.epd", "--where", "last(check)"], "here are only records"),
         (&["g.pgn", "--where", "check", "--positions", "all"], "--positions"),
-        (&["g.pgn", "--player", "Ann"], "--player needs --where"),
+        (&["g.pgn", "--side", "white"], "--side needs --player"),
+        (&["g.pgn", "--where", "stm == 'w' and then(check, mate)"], "put them into that term"),
         (
             &["g.pgn", "--where", "check", "-o", "hits.epd"],
             "games can be written as .pgn or .pgc only",

@@ -1048,3 +1048,19 @@ fn opcodes_of_engines_are_fields() {
     let late = scratch.run(&["count", "--where", "acms >= 40 && ce2 < 8", "a.epd"]);
     assert_eq!((late.status, late.out.as_str()), (0, "1\n"), "{}", late.err);
 }
+
+/// Games play different moves in one position. Without other differences, it is one record.
+#[test]
+fn positions_of_games_are_written_once() {
+    let games = "1. e4 e5 2. Nf3 *\n\n1. e4 c5 *\n\n1. d4 *\n\n1. e4 e5 2. Nf3 *\n";
+    let scratch = Scratch::with("g.pgn", games);
+    let done = scratch.run(&["dedupe", "g.pgn", "--positions", "--deny-conflicts"]);
+    assert_eq!((done.status, done.out.lines().count()), (0, 6), "{}{}", done.out, done.err);
+    assert!(done.out.starts_with(
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - fmvn 1; hmvc 0; sm e4;"
+    ));
+    // Records that are not from games may contradict each other.
+    scratch.run(&["convert", "g.pgn", "r.epd"]);
+    let done = scratch.run(&["dedupe", "r.epd", "--deny-conflicts"]);
+    assert_eq!(done.status, 1, "{}", done.err);
+}

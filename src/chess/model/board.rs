@@ -125,37 +125,6 @@ impl Board {
         }
     }
 
-    /// The same placement from the other side: the ranks are mirrored and the colours swapped.
-    pub(super) const fn with_colors_swapped(&self) -> Board {
-        let [white, black] = self.colors;
-        let [p, n, b, r, q, k] = self.roles;
-        Board {
-            colors: [black.swap_bytes(), white.swap_bytes()],
-            roles: [
-                p.swap_bytes(),
-                n.swap_bytes(),
-                b.swap_bytes(),
-                r.swap_bytes(),
-                q.swap_bytes(),
-                k.swap_bytes(),
-            ],
-        }
-    }
-
-    /// The mirror image in which file a becomes file h.
-    pub(super) const fn with_files_mirrored(&self) -> Board {
-        // Bits in reverse turn the board by half a turn. Bytes in reverse put the ranks back.
-        let mut mirrored = *self;
-        let mut set = 0;
-        while set < 6 {
-            mirrored.roles[set] = self.roles[set].reverse_bits().swap_bytes();
-            set += 1;
-        }
-        mirrored.colors[0] = self.colors[0].reverse_bits().swap_bytes();
-        mirrored.colors[1] = self.colors[1].reverse_bits().swap_bytes();
-        mirrored
-    }
-
     /// The king of a colour; `None` unless the colour has exactly one king.
     pub const fn king(&self, color: Color) -> Option<Square> {
         let kings = self.pieces(color, Role::King);

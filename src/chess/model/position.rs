@@ -275,8 +275,6 @@ const fn start_array() -> Position {
 /// use epdb_chess::model::{Color, Position, Setup, Side};
 /// let setup = Setup::from(&Position::START);
 /// assert!(setup.may_castle(Color::Black, Side::Queen));
-/// assert_eq!(setup.with_colors_swapped().turn, Color::Black);
-/// assert_eq!(setup.with_files_mirrored().with_files_mirrored(), setup);
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Setup {
@@ -289,24 +287,6 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The same position from the other side: the ranks are mirrored and the colours swapped.
-    #[must_use]
-    pub const fn with_colors_swapped(&self) -> Setup {
-        let turn = match self.turn {
-            Color::White => Color::Black,
-            Color::Black => Color::White,
-        };
-        let castling_rooks = Bitboard(self.castling_rooks.0.swap_bytes());
-        Setup { board: self.board.with_colors_swapped(), turn, castling_rooks }
-    }
-
-    /// The mirror image in which file a becomes file h. A castling right changes its side.
-    #[must_use]
-    pub const fn with_files_mirrored(&self) -> Setup {
-        let castling_rooks = Bitboard(self.castling_rooks.0.reverse_bits().swap_bytes());
-        Setup { board: self.board.with_files_mirrored(), turn: self.turn, castling_rooks }
-    }
-
     /// True if a side has the castling right with the rook on this side of its king.
     pub fn may_castle(&self, color: Color, side: Side) -> bool {
         let Some(king) = self.board.king(color) else { return false };

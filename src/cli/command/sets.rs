@@ -260,7 +260,8 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     // their size.
     let keeps_lines = bytes < memory_bytes / 4;
     let union = Union::new(by, args.merge.rules(), args.on_conflict, directory, memory_bytes)
-        .expecting(records, bytes);
+        .expecting(records, bytes)
+        .of_games(args.pipe.read.form.games.positions.is_some());
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(

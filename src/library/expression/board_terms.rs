@@ -1,36 +1,42 @@
 //! Parser of the terms about the board.
 
-use super::board_test::{BoardNumber, BoardTest, Flip, Pieces, SetKind, SquareSet};
+use super::board_test::{BoardNumber, BoardTest, Pieces, SetKind, SquareSet};
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::pattern::{self, Dialect, TextError};
 use super::pawns::{NamedPawnTerm, PAWN_TERMS};
 use super::structures::{STRUCTURES, Structure};
 use super::tree::{Term, Test};
 use crate::field::{BuiltinField, Field};
+use crate::flip::Mirror;
 use crate::value::{Comparison, Number};
 use epdb_chess::model::Color;
 
 /// Functions whose results are tests of the board, each with an example.
-const FUNCTIONS: [(&str, &str); 7] = [
+pub(super) const FUNCTIONS: [(&str, &str); 8] = [
     ("board", "board('8/8/8/3P4/8/8/8/8')"),
     ("fenpattern", "fenpattern('*/*/*/*/*/*/*/R3K2R')"),
     ("on", "on('N', 'e5')"),
     ("material", "material('RPP v R')"),
     ("castling", "castling('K')"),
+    ("position", "position('e4 c5')"),
     ("flipcolor", "flipcolor(on('N', 'e5'))"),
     ("flipvertical", "flipvertical(on('N', 'e5'))"),
 ];
 
+/// Functions whose results are sets of squares: tests, and arguments of count().
+pub(super) const SETS: [(&str, &str); 2] =
+    [("attacks", "attacks('R', 'k')"), ("pinned", "pinned('q')")];
+
 impl Parser<'_, '_> {
     /// Parses a term about the board that is a test; `None` if no such term follows.
-    pub(super) fn board_test(&mut self) -> Parsed<Option<BoardTest>> {
+    pub(super) fn board_test(&mut self) -> Parsed<Option<Test>> {
         let Some(TokenKind::Name(name)) = self.peek_kind(0) else { return Ok(None) };
         let is_call = self.peek_kind(1) == Some(TokenKind::Open);
-        if let Some(term) = PAWN_TERMS.iter().find(|term| term.name == name) {
-            return Ok(Some(BoardTest::Any(self.pawn_term(term)?)));
+        if let Some(set) = self.named_set()? {
+            return Ok(Some(Test::Board(BoardTest::Any(set))));
         }
         if let Some(structure) = STRUCTURES.iter().find(|structure| structure.name == name) {
-            return self.structure(structure).map(Some);
+            return self.structure(structure).map(|test| Some(Test::Board(test)));
         }
         let Some((_, example)) = FUNCTIONS.iter().find(|(function, _)| *function == name) else {
             return Ok(None);
@@ -44,10 +50,20 @@ impl Parser<'_, '_> {
         }
         self.skip(2);
         let test = match name {
-            "board" => self.text(example, |text| pattern::placement(text, Dialect::Board))?,
-            "fenpattern" => {
-                self.text(example, |text| pattern::placement(text, Dialect::FenPattern))?
-            }
+            "flipcolor" => self.flip(name, Mirror::Colors)?,
+            "flipvertical" => self.flip(name, Mirror::Files)?,
+            "position" => Test::Position(Box::new(self.text(example, pattern::position)?)),
+            _ => Test::Board(self.of_board(name, example)?),
+        };
+        self.expect(TokenKind::Close, "`)`")?;
+        Ok(Some(test))
+    }
+
+    fn of_board(&mut self, name: &str, example: &str) -> Parsed<BoardTest> {
+        let placement = |dialect| move |text: &str| pattern::placement(text, dialect);
+        Ok(match name {
+            "board" => self.text(example, placement(Dialect::Board))?,
+            "fenpattern" => self.text(example, placement(Dialect::FenPattern))?,
             "on" => {
                 let pieces = self.text(example, pattern::pieces)?;
                 self.expect(TokenKind::Comma, "`,` and squares, as in on('N', 'e5')")?;
@@ -55,12 +71,8 @@ impl Parser<'_, '_> {
                 BoardTest::Any(SquareSet { kind: SetKind::Pieces(pieces), squares })
             }
             "material" => self.material(example)?,
-            "castling" => self.text(example, pattern::castling)?,
-            "flipcolor" => self.flip(Flip::Color)?,
-            _ => self.flip(Flip::Vertical)?,
-        };
-        self.expect(TokenKind::Close, "`)`")?;
-        Ok(Some(test))
+            _ => self.text(example, pattern::castling)?,
+        })
     }
 
     fn material(&mut self, example: &str) -> Parsed<BoardTest> {
@@ -76,12 +88,10 @@ impl Parser<'_, '_> {
     pub(super) fn count(&mut self) -> Parsed<BoardNumber> {
         const EXAMPLE: &str = "count('P', 'a-h7') or count(passed(white))";
         self.expect(TokenKind::Open, &format!("`(`, as in {EXAMPLE}"))?;
-        let mut set = match self.peek_kind(0) {
-            Some(TokenKind::Name(name)) => {
-                let Some(term) = PAWN_TERMS.iter().find(|term| term.name == name) else {
-                    return self.error(format!("`{name}` is no set of pawns: write {EXAMPLE}"));
-                };
-                self.pawn_term(term)?
+        let mut set = match (self.named_set()?, self.peek_kind(0)) {
+            (Some(set), _) => set,
+            (None, Some(TokenKind::Name(name))) => {
+                return self.error(format!("`{name}` is no set of squares: write {EXAMPLE}"));
             }
             _ => {
                 let pieces = self.text(EXAMPLE, pattern::pieces)?;
@@ -93,6 +103,28 @@ impl Parser<'_, '_> {
         }
         self.expect(TokenKind::Close, "`)`")?;
         Ok(BoardNumber::Count(set))
+    }
+
+    /// Parses a set of squares that has a name; `None` if no such set follows.
+    fn named_set(&mut self) -> Parsed<Option<SquareSet>> {
+        let Some(TokenKind::Name(name)) = self.peek_kind(0) else { return Ok(None) };
+        if let Some(term) = PAWN_TERMS.iter().find(|term| term.name == name) {
+            return self.pawn_term(term).map(Some);
+        }
+        let Some((_, example)) = SETS.iter().find(|(known, _)| *known == name) else {
+            return Ok(None);
+        };
+        self.skip(1);
+        self.expect(TokenKind::Open, &format!("`(`, as in {example}"))?;
+        let pieces = self.text(example, pattern::pieces)?;
+        let kind = if name == "pinned" {
+            SetKind::Pinned(pieces)
+        } else {
+            self.expect(TokenKind::Comma, &format!("`,` and pieces, as in {example}"))?;
+            SetKind::Attackers(pieces, self.text(example, pattern::pieces)?)
+        };
+        self.expect(TokenKind::Close, "`)`")?;
+        Ok(Some(SquareSet { kind, squares: u64::MAX }))
     }
 
     /// Parses the name of a pawn term, and a side, squares, both or none in parentheses.
@@ -128,14 +160,13 @@ impl Parser<'_, '_> {
                 Ok(test)
             };
         };
-        let test =
-            if own == Color::White { test } else { BoardTest::ColorsSwapped(Box::new(test)) };
+        let other = test.mirrored(Mirror::Colors);
         if !self.takes(TokenKind::Open) {
-            return Ok(test.for_side(None));
+            return Ok(BoardTest::Or(vec![test, other]));
         }
         let side = self.needed_side()?;
         self.expect(TokenKind::Close, "`)`")?;
-        Ok(test.for_side(Some(side)))
+        Ok(if side == own { test } else { other })
     }
 
     fn side(&mut self) -> Option<Color> {
@@ -155,29 +186,20 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Parses the expression in a flip.
-    fn flip(&mut self, flip: Flip) -> Parsed<BoardTest> {
-        let before = self.flips;
-        let name = match flip {
-            Flip::Color => "flipcolor",
-            Flip::Vertical => "flipvertical",
-        };
-        let is_within = self.flips[flip as usize];
-        if is_within {
+    /// Parses the expression in a flip. It is true as it stands, or as a whole for the mirror image.
+    fn flip(&mut self, name: &str, mirror: Mirror) -> Parsed<Test> {
+        if self.flips.contains(&mirror) {
             return self.error(format!("this is in {name}() already"));
         }
-        self.flips[flip as usize] = true;
+        self.flips.push(mirror);
         let column = self.column();
-        let test = self.nested(self.parse_or)?.simplified();
-        self.flips = before;
-        match test {
-            Test::Board(test) => Ok(BoardTest::Flip(flip, Box::new(test))),
-            _ => {
-                let message =
-                    format!("{name}() takes only terms about the board (see `epdb help where`)");
-                Err(ExpressionError { column, message })
-            }
-        }
+        let test = self.nested(self.parse_or)?;
+        self.flips.pop();
+        let mirrored = test.mirrored(mirror).map_err(|term| ExpressionError {
+            column,
+            message: format!("`{term}` has no mirror image: put its test outside of {name}()"),
+        })?;
+        Ok(Test::Or(vec![test, mirrored]).simplified())
     }
 
     /// Parses a text in quotes. Mistakes in the text are reported at their columns.
@@ -235,6 +257,7 @@ fn board_number(term: &Term) -> Option<BoardNumber> {
             let kind = SetKind::Pieces(Pieces::ANY);
             Some(BoardNumber::Count(SquareSet { kind, squares: u64::MAX }))
         }
+        Term::Field(Field::BuiltinField(BuiltinField::Balance)) => Some(BoardNumber::Balance),
         Term::Board(number) => Some(number.clone()),
         Term::Abs(inner) => Some(BoardNumber::Abs(Box::new(board_number(inner)?))),
         Term::Sum(parts) => {

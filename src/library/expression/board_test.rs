@@ -1,8 +1,10 @@
 //! Tests of a position alone, as masks over sets of squares. Neither a record nor its moves are needed.
 
 use super::pawns::PawnTerm;
+use crate::field::balance;
 use crate::value::Comparison;
-use epdb_chess::model::{Board, Color, Role, Setup, Side};
+use epdb_chess::model::rules::{between, pawn_attacks, role_attacks};
+use epdb_chess::model::{Board, Color, Piece, Position, Role, Setup, Side, Square};
 
 /// A test of the pieces, the side to move and the castling rights.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,19 +22,8 @@ pub(super) enum BoardTest {
     /// All of these castling rights exist.
     Castling(Vec<(Color, Side)>),
     Turn(Color),
-    /// The test holds for the same position from the other side.
-    ColorsSwapped(Box<BoardTest>),
-    /// The test holds for the position itself or for its mirror image.
-    Flip(Flip, Box<BoardTest>),
-}
-
-/// A mirror image, with the names of CQL.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Flip {
-    /// Ranks are mirrored and colours swapped.
-    Color,
-    /// Files are mirrored.
-    Vertical,
+    /// The position is this one, whatever the en passant squares are.
+    Setup(Box<Position>),
 }
 
 /// A condition on the squares of a mask.
@@ -65,6 +56,10 @@ pub(super) enum SetKind {
     Pieces(Pieces),
     /// Pawns of one side, or of both.
     Pawns(PawnTerm, Option<Color>),
+    /// Pieces that attack one of the second pieces.
+    Attackers(Pieces, Pieces),
+    /// Pieces that an enemy piece pins to their king.
+    Pinned(Pieces),
 }
 
 /// A number that depends on the position alone.
@@ -72,6 +67,8 @@ pub(super) enum SetKind {
 pub(super) enum BoardNumber {
     Constant(i64),
     Count(SquareSet),
+    /// White's material minus Black's.
+    Balance,
     Abs(Box<BoardNumber>),
     /// A sum. Numbers with the flag are subtracted.
     Sum(Vec<(bool, BoardNumber)>),
@@ -95,26 +92,9 @@ impl BoardTest {
                 rights.iter().all(|(color, side)| setup.may_castle(*color, *side))
             }
             BoardTest::Turn(color) => setup.turn == *color,
-            BoardTest::ColorsSwapped(test) => test.holds(&setup.with_colors_swapped()),
-            BoardTest::Flip(flip, test) => test.holds(setup) || test.holds(&flip.image(setup)),
-        }
-    }
-
-    /// The test for a side, if this one is for White; for either side without a side.
-    pub(super) fn for_side(self, side: Option<Color>) -> BoardTest {
-        match side {
-            Some(Color::White) => self,
-            Some(Color::Black) => BoardTest::ColorsSwapped(Box::new(self)),
-            None => BoardTest::Flip(Flip::Color, Box::new(self)),
-        }
-    }
-}
-
-impl Flip {
-    fn image(self, setup: &Setup) -> Setup {
-        match self {
-            Flip::Color => setup.with_colors_swapped(),
-            Flip::Vertical => setup.with_files_mirrored(),
+            BoardTest::Setup(position) => {
+                setup.board == *position.board() && *setup == Setup::from(&**position)
+            }
         }
     }
 }
@@ -191,9 +171,46 @@ impl SquareSet {
             SetKind::Pawns(term, None) => {
                 term.on(&setup.board, Color::White) | term.on(&setup.board, Color::Black)
             }
+            SetKind::Attackers(pieces, targets) => attackers(&setup.board, pieces, targets),
+            SetKind::Pinned(pieces) => {
+                pieces.on(&setup.board)
+                    & Color::ALL.into_iter().fold(0, |set, it| set | pinned(&setup.board, it))
+            }
         };
         set & self.squares
     }
+}
+
+/// The squares of pieces that attack one of the targets, or protect it.
+fn attackers(board: &Board, pieces: Pieces, targets: Pieces) -> u64 {
+    let occupied = board.occupied().bits();
+    let targets = targets.on(board) & occupied;
+    let attacks = |square: &Square| {
+        let attacked = board.piece_at(*square).map_or(0, |Piece { color, role }| match role {
+            Role::Pawn => pawn_attacks(color, *square),
+            role => role_attacks(role, *square, occupied),
+        });
+        attacked & targets != 0
+    };
+    Square::each(pieces.on(board) & occupied).filter(attacks).fold(0, |set, it| set | it.bit())
+}
+
+/// The squares of a side's pieces that stand alone between their king and an enemy piece that would attack it.
+fn pinned(board: &Board, side: Color) -> u64 {
+    let Some(king) = board.king(side) else { return 0 };
+    let occupied = board.occupied().bits();
+    let mut pinned = 0;
+    for role in [Role::Bishop, Role::Rook, Role::Queen] {
+        for from in board.pieces(!side, role) {
+            let blockers = between(king, from) & occupied;
+            if blockers.count_ones() == 1
+                && role_attacks(role, from, occupied & !blockers) & king.bit() != 0
+            {
+                pinned |= blockers & board.color(side).bits();
+            }
+        }
+    }
+    pinned
 }
 
 impl BoardNumber {
@@ -201,6 +218,7 @@ impl BoardNumber {
         match self {
             BoardNumber::Constant(value) => *value,
             BoardNumber::Count(set) => set.on(setup).count_ones().into(),
+            BoardNumber::Balance => balance(&setup.board),
             BoardNumber::Abs(number) => number.value(setup).saturating_abs(),
             BoardNumber::Sum(parts) => parts.iter().fold(0, |sum: i64, (is_subtracted, part)| {
                 let value = part.value(setup);

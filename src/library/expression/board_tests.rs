@@ -262,14 +262,47 @@ fn material_is_that_of_either_side_or_of_one() {
         "material('R v RPP', black)",
         "material == 'KRPPkr'",
         "rook_ending",
+        "balance == 2 && flipcolor(balance == -2)",
     ] {
         assert!(holds(expression, line), "{expression}");
     }
-    for expression in
-        ["material('RPP v R', black)", "material('RP v R')", "material != 'KRPPkr'", "queen_ending"]
-    {
+    for expression in [
+        "material('RPP v R', black)",
+        "material('RP v R')",
+        "material != 'KRPPkr'",
+        "queen_ending",
+        "material('RPP v')",
+    ] {
         assert!(!holds(expression, line), "{expression}");
     }
+}
+
+#[test]
+fn attacks_and_pins_are_those_of_the_pieces() {
+    const PINS: &str = "3rk3/8/5q2/1b2n3/8/2NP1P2/3K4/Q3R3 b - -";
+    for (expression, is_true) in [
+        ("pinned('n')", true),
+        ("pinned('q')", false),
+        ("pinned('P')", true),
+        ("count(pinned('!')) == 2", true),
+        ("attacks('R', 'n')", true),
+        ("attacks('R', 'k')", false),
+        ("attacks('q', 'N')", false),
+        ("attacks('Q', 'N')", true),
+        ("attacks('b', 'P')", true),
+        ("attacks('P', 'n')", false),
+        ("count(attacks('a', 'P')) == 4", true),
+        ("count(attacks('a', 'P'), 'd') == 1", true),
+        ("flipcolor(pinned('N')) and flipvertical(attacks('r', 'P'))", true),
+        ("double_check", false),
+    ] {
+        assert_eq!(holds(expression, PINS), is_true, "{expression}");
+    }
+    let bare = "4k3/8/8/8/8/8/8/4K2R w K -";
+    for expression in ["material('R v')", "material('R v', white)", "material('KR v K')"] {
+        assert!(holds(expression, bare), "{expression}");
+    }
+    assert!(!holds("material('R v', black)", bare));
 }
 
 /// Every example of the page of structures, for both sides.
@@ -313,7 +346,10 @@ fn what_a_position_decides_never_changes_the_result() {
         ("count('P') > ce", Pushdown::None),
         ("count('P') > 2.5 && check", Pushdown::None),
         ("ce > 3", Pushdown::None),
-        ("(iqp or stm == 'w') and not pieces in [3, 4]", Pushdown::Some),
+        ("(iqp or stm == 'w') and not pieces in [3, 4]", Pushdown::All),
+        ("material in ['KRk', 'Kkr'] || balance > 3", Pushdown::All),
+        ("position('e4 e5')", Pushdown::Some),
+        ("flipcolor(iqp && mate)", Pushdown::Some),
     ] {
         let parsed = Expression::parse(expression).unwrap();
         assert_eq!(parsed.pushdown(), pushdown, "{expression}");

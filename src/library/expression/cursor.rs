@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::tree::Test;
+use crate::flip::Mirror;
 use crate::value::{Comparison, Number};
 
 /// Maximum depth of parentheses, negations and `abs`.
@@ -204,13 +205,14 @@ pub(super) struct Parser<'p, 't> {
     /// The column after the last character.
     end: usize,
     depth: u32,
-    /// True for each flip that the current term is in.
-    pub(super) flips: [bool; 2],
+    /// The flips that the current term is in.
+    pub(super) flips: Vec<Mirror>,
     /// True within a term about all positions of a game.
     pub(super) is_in_game_term: bool,
-    /// The first term that only games have, and the place of the first negation of terms about one position.
+    /// The first term that only games have.
     pub(super) of_games: Option<(usize, &'static str)>,
-    pub(super) negation: Option<usize>,
+    /// The first reason why games cannot be selected.
+    pub(super) games_refusal: Option<ExpressionError>,
     /// The columns of each test that operators join. The flag is true if the position alone decides.
     pub(super) terms: Vec<(Range<usize>, bool)>,
 }
@@ -233,10 +235,10 @@ impl<'p, 't> Parser<'p, 't> {
             next: 0,
             end,
             depth: 0,
-            flips: [false; 2],
+            flips: Vec::new(),
             is_in_game_term: false,
             of_games: None,
-            negation: None,
+            games_refusal: None,
             terms: Vec::new(),
         }
     }

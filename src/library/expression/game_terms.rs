@@ -8,22 +8,35 @@ use crate::field::Field;
 use crate::value::Number;
 
 /// The functions, each with an example.
-const FUNCTIONS: [(&str, &str); 9] = [
+pub(super) const FUNCTIONS: [(&str, &str); 11] = [
     ("first", "first(iqp)"),
     ("last", "last(rook_ending)"),
     ("all", "all(pieces > 10)"),
     ("never", "never(check)"),
+    ("ever", "ever(check)"),
     ("lasts", "lasts(iqp, 4)"),
     ("then", "then(iqp, rook_ending, 40)"),
     ("line", "line('Bxh7+ Kxh7 Ng5+')"),
     ("moved", "moved('N')"),
     ("captured", "captured('q')"),
+    ("promoted", "promoted('N')"),
 ];
+
+/// Tests of the next move without arguments.
+const PLAYED: [(&str, PlayedTest); 2] =
+    [("enpassant", PlayedTest::EnPassant), ("retaken", PlayedTest::Retaken)];
 
 impl Parser<'_, '_> {
     /// Parses a term that only games have; `None` if no such term follows.
     pub(super) fn game_term(&mut self) -> Parsed<Option<Test>> {
         let Some(TokenKind::Name(name)) = self.peek_kind(0) else { return Ok(None) };
+        if let Some((name, test)) = PLAYED.into_iter().find(|(known, _)| *known == name)
+            && self.columns.is_empty()
+        {
+            self.of_games.get_or_insert((self.column(), name));
+            self.skip(1);
+            return Ok(Some(Test::Played(test)));
+        }
         let Some((name, example)) = FUNCTIONS.into_iter().find(|(known, _)| *known == name) else {
             return Ok(None);
         };
@@ -45,6 +58,7 @@ impl Parser<'_, '_> {
             "line" => Test::Played(PlayedTest::Line(self.text(example, played::moves)?)),
             "moved" => Test::Played(PlayedTest::Moved(self.text(example, pattern::pieces)?)),
             "captured" => Test::Played(PlayedTest::Captured(self.text(example, pattern::pieces)?)),
+            "promoted" => Test::Played(PlayedTest::Promoted(self.text(example, pattern::pieces)?)),
             _ if self.is_in_game_term => {
                 let message = format!(
                     "{name}() is true or false for a whole game, so no other such term can contain it"
@@ -70,6 +84,7 @@ impl Parser<'_, '_> {
             "first" => of_game(GameTerm::First(test)),
             "last" => of_game(GameTerm::Last(test)),
             "all" => not(of_game(GameTerm::Lasts(not(test), 1))),
+            "ever" => of_game(GameTerm::Lasts(test, 1)),
             "never" => not(of_game(GameTerm::Lasts(test, 1))),
             "lasts" => {
                 self.expect(TokenKind::Comma, &format!("`,` and a number, as in {example}"))?;

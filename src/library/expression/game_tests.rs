@@ -65,6 +65,12 @@ fn moves_are_those_that_the_position_plays_next() {
         ("moved('q') and check", None),
         ("moved('B') and check", Some(6)),
         ("moved('b') or captured('P') and moved('q')", Some(3)),
+        ("retaken", Some(2)),
+        ("retaken and moved('q')", Some(3)),
+        ("retaken and check", None),
+        ("pieces == 30 and not on('q', 'd5') and not check", Some(7)),
+        ("balance == 1", Some(3)),
+        ("balance == 1 and check", None),
     ] {
         assert_eq!(first_match(expression, &queens), ply, "{expression}");
     }
@@ -89,6 +95,17 @@ fn moves_are_those_that_the_position_plays_next() {
         ("line('gxf1=Q')", Some(23)),
         ("line('gxf1=N')", None),
         ("captured('R')", Some(23)),
+        ("promoted('q')", Some(23)),
+        ("promoted('Qn')", None),
+        ("flipcolor(promoted('Q'))", Some(23)),
+        ("enpassant", Some(4)),
+        ("enpassant and moved('p')", None),
+        ("ep_legal", Some(4)),
+        ("retaken", None),
+        ("position('e4 Nf6 e5 d5')", Some(4)),
+        ("position('rnbqkb1r/ppp1pppp/5n2/3pP3/8/8/PPPP1PPP/RNBQKBNR w KQkq - 0 3')", None),
+        ("position('rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -')", Some(1)),
+        ("flipcolor(position('rnbqkbnr/pppp1ppp/8/4p3/8/8/PPPPPPPP/RNBQKBNR w KQkq -'))", Some(1)),
     ] {
         assert_eq!(first_match(expression, &special), ply, "{expression}");
     }
@@ -118,14 +135,18 @@ fn some_terms_are_about_all_positions() {
         ("then(captured('P'), captured('p'), 10)", None),
         ("then(on('q', 'd5'), on('q', 'a5'), 5)", Some(5)),
         ("then(on('q', 'd5'), on('q', 'a5'), 4)", None),
-        ("then(pieces == 32, on('q', 'b6'))", Some(2)),
+        ("then(pieces == 32, on('q', 'b6'))", Some(0)),
+        ("ever(check) and ever(captured('P'))", Some(3)),
+        ("ever(check) and ever(captured('q'))", None),
         ("then(check, check, 5)", None),
-        ("then(on('q', 'd5'), on('q', 'e5'), 3, on('q', 'a5'), 3)", Some(5)),
+        ("then(on('q', 'd5'), on('q', 'e5'), 3, on('q', 'a5'), 3)", Some(4)),
         ("then(captured('p'), captured('P'), 1, moved('N'), 1)", Some(2)),
         ("then(captured('p'), moved('N'), captured('P'))", None),
         ("then(pieces == 32, pieces == 31, 1, pieces == 30, 1, check)", Some(2)),
-        // The last of several first positions counts.
+        // The first of several positions counts from which the others follow in time.
         ("then(pieces == 32, check, 4)", Some(2)),
+        ("then(pieces == 32, check, 5)", Some(1)),
+        ("then(pieces == 32, pieces == 30, 3, check, 2)", Some(1)),
         ("then(pieces == 32, 2 == pieces - 28, 2)", Some(2)),
         // A term about one position says where the match is.
         ("last(on('q', 'b6')) and check", Some(6)),
@@ -159,6 +180,63 @@ fn a_game_without_moves_has_one_position() {
     let illegal = game("[FEN \"4k3/8/8/8/8/8/8/4KR2 w - - 0 1\"] [SetUp \"1\"] 1. Rf2 -- 2. Rf3 *");
     assert_eq!(first_match("on('R', 'f2')", &illegal), Some(1));
     assert_eq!(first_match("on('R', 'f3')", &illegal), None);
+}
+
+#[test]
+fn repetitions_are_counted_up_to_the_position() {
+    let knights = game("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 *");
+    for (expression, ply) in [
+        ("repetition == 1", Some(0)),
+        ("repetition == 2", Some(4)),
+        ("repetition == 2 and stm == 'b'", Some(5)),
+        ("repetition >= 3", Some(8)),
+        ("repetition > 3", None),
+    ] {
+        assert_eq!(first_match(expression, &knights), ply, "{expression}");
+    }
+}
+
+/// A flip mirrors all that is in it together.
+#[test]
+fn whole_ideas_have_mirror_images() {
+    let queens = game(QUEENS);
+    for (expression, ply) in [
+        ("flipcolor(moved('Q') and captured('p'))", Some(3)),
+        ("flipcolor(moved('Q') and captured('P'))", None),
+        ("flipcolor(then(captured('p'), captured('P'), 1))", Some(2)),
+        ("flipcolor(then(captured('P'), captured('p'), 1))", Some(2)),
+        ("flipcolor(then(moved('P'), moved('Q') and captured('p'), 1))", None),
+        ("then(flipcolor(moved('P')), flipcolor(moved('Q')), 1)", Some(2)),
+        ("flipcolor(line('Nf6 Be7'))", None),
+        ("flipcolor(line('Nc6 Qe4+ Be7'))", Some(4)),
+        ("flipcolor(line('d4'))", Some(1)),
+        ("flipvertical(line('d4 e5 dxe5'))", Some(0)),
+        ("flipcolor(line('d1d4'))", Some(3)),
+        ("flipcolor(stm == 'b' and check)", Some(6)),
+        ("flipcolor(check and ply == 6)", Some(6)),
+        ("flipcolor(ep == 'e6')", Some(1)),
+        ("flipvertical(ep == 'd3')", Some(1)),
+        ("flipcolor(balance == -1)", Some(3)),
+        ("flipcolor(last(on('Q', 'b3')))", Some(12)),
+        ("flipcolor(lasts(count('p') > count('P'), 1))", Some(3)),
+        ("flipcolor(never(on('q', 'd1')) and check)", Some(6)),
+        ("flipcolor(Black == 'Ann' and result == '0-1')", Some(0)),
+        ("flipcolor(Black == 'Ann' and result == '1-0')", None),
+        ("flipcolor(result < 0.5 and BlackElo > 2400 and check)", Some(6)),
+        ("flipvertical(White == 'Ann' and on('q', 'h5'))", Some(10)),
+        ("flipcolor(Date == '1999' and material == 'KQRRBBNNPPPPPPPkqrrbbnnpppppppp')", Some(3)),
+    ] {
+        assert_eq!(first_match(expression, &queens), ply, "{expression}");
+    }
+    let castled = game("1. e4 e5 2. Nf3 Nf6 3. Bc4 Bc5 4. O-O *");
+    for (expression, ply) in [
+        ("flipcolor(line('O-O'))", Some(6)),
+        ("flipvertical(line('O-O-O'))", Some(6)),
+        ("line('O-O-O')", None),
+        ("flipvertical(castling('kq') and not castling('K'))", Some(7)),
+    ] {
+        assert_eq!(first_match(expression, &castled), ply, "{expression}");
+    }
 }
 
 /// Every way to look at a game agrees with a look at each record.
@@ -201,15 +279,35 @@ fn records_and_games_refuse_what_they_cannot_answer() {
         assert!(records.unwrap().message.contains("here are only records"), "{text}");
         assert_eq!(games, None, "{text}");
     }
-    for (text, column) in
-        [("!check", 1), ("iqp && not on('N', 'e5')", 8), ("!(WhiteElo > 1 && check)", 1)]
-    {
+    for (text, column) in [
+        ("!check", 1),
+        ("iqp || not on('N', 'e5')", 8),
+        ("!check and not mate", 1),
+        ("!(WhiteElo > 1 && check)", 1),
+        ("flipcolor(!on('N', 'e5'))", 11),
+    ] {
         let (records, games) = refusals(text);
         assert_eq!(records, None, "{text}");
         assert_eq!(games.unwrap().column, column, "{text}");
     }
     for text in
-        ["!(WhiteElo > 1)", "flipcolor(!on('N', 'e5'))", "!has(White) && check", "all(!check)"]
+        ["!(WhiteElo > 1)", "iqp && not on('N', 'e5')", "!has(White) && check", "all(!check)"]
+    {
+        assert_eq!(refusals(text).1, None, "{text}");
+    }
+    for (text, column) in [
+        ("stm == 'w' and last(mate)", 1),
+        ("iqp or never(check) and ply <= 20 and White == 'Ann'", 8),
+        ("flipcolor(ply < 9 and stm == 'b' and then(check, mate))", 11),
+    ] {
+        let refusal = refusals(text).1.unwrap();
+        assert_eq!(
+            (refusal.column, refusal.message.contains("put them into that term")),
+            (column, true)
+        );
+    }
+    for text in
+        ["iqp and ply <= 40 and last(mate)", "stm == 'w' and check", "plies > 4 and never(check)"]
     {
         assert_eq!(refusals(text).1, None, "{text}");
     }
@@ -235,10 +333,6 @@ fn mistakes_in_terms_of_games_are_named() {
             "column 11: `Zz`: not the text of a move such as `e4`, `Nbd7`, `exd8=Q+` or `O-O`",
         ),
         ("line('')", "column 7: expected moves, as in 'Bxh7+ Kxh7 Ng5+'"),
-        (
-            "flipcolor(moved('N'))",
-            "column 11: flipcolor() takes only terms about the board (see `epdb help where`)",
-        ),
         ("moved(N)", "column 7: expected a text in quotes, as in moved('N'), found `N`"),
     ] {
         assert_eq!(Expression::parse(text).unwrap_err().to_string(), message);

@@ -8,14 +8,17 @@
 //!       | value compare value | value "~" text | value "in" list | value "in" field
 //!       | "board" "(" text ")" | "fenpattern" "(" text ")" | "on" "(" text "," text ")"
 //!       | "material" "(" text [ "," side ] ")" | "castling" "(" text ")"
-//!       | pawns | structure [ "(" side ")" ] | ( "flipcolor" | "flipvertical" ) "(" or ")"
-//!       | ( "first" | "last" | "all" | "never" ) "(" or ")" | "lasts" "(" or "," number ")"
-//!       | "then" "(" or { "," or [ "," number ] } ")" | ( "line" | "moved" | "captured" ) "(" text ")"
+//!       | "position" "(" text ")" | set | structure [ "(" side ")" ]
+//!       | ( "flipcolor" | "flipvertical" ) "(" or ")"
+//!       | ( "first" | "last" | "all" | "ever" | "never" ) "(" or ")" | "lasts" "(" or "," number ")"
+//!       | "then" "(" or { "," or [ "," number ] } ")"
+//!       | ( "line" | "moved" | "captured" | "promoted" ) "(" text ")" | "enpassant" | "retaken"
+//! set   = pawns | "attacks" "(" text "," text ")" | "pinned" "(" text ")"
 //! pawns = name [ "(" side [ "," text ] ")" | "(" text ")" ]
 //! side  = "white" | "black"
 //! list  = "[" constant { "," constant } "]"
 //! value = one { ( "+" | "-" ) one }
-//! one   = constant | field | "abs" "(" value ")" | "count" "(" ( text | pawns ) [ "," text ] ")"
+//! one   = constant | field | "abs" "(" value ")" | "count" "(" ( text | set ) [ "," text ] ")"
 //! ```
 //!
 //! `and`, `or` and `not` mean `&&`, `||` and `!`. Names of pawns and structures, with their definitions, are in
@@ -32,6 +35,7 @@ mod board_terms;
 mod board_test;
 mod cursor;
 mod game_terms;
+mod mirrored;
 mod of_games;
 mod parse;
 mod pattern;
@@ -81,6 +85,8 @@ pub struct Expression {
     is_of_place: bool,
     /// The reasons why records, or games, cannot be selected by the expression.
     refusals: Arc<Refusals>,
+    /// Advice if nothing matches.
+    name_hint: Option<Arc<str>>,
     notes: Arc<Notes>,
     /// The tags and private opcodes in the expression. A flag for each is true once a record has
     /// had it. Clones share this list.
@@ -101,6 +107,8 @@ struct Notes {
     has_skipped: AtomicBool,
     /// True after a record was looked at as a whole.
     has_read: AtomicBool,
+    /// True after a record or game that was looked at as a whole matched.
+    has_matched: AtomicBool,
 }
 
 impl Expression {
@@ -132,12 +140,16 @@ impl Expression {
         columns: &[&'static str],
     ) -> Result<Expression, ExpressionError> {
         let parsed = parse::parse(text, columns).map_err(ExpressionError::shortened)?;
-        let refusals = Refusals::new(&parsed);
-        let ParsedExpression { root, terms, .. } = parsed;
+        let ParsedExpression { root, terms, of_games, games_refusal } = parsed;
+        let refusals = Refusals::new(of_games, games_refusal);
         let of_games = GameTest::new(&root).ok_or_else(|| {
             let message = "too many combinations of terms about one position and about whole games";
             ExpressionError { column: 1, message: message.into() }
         })?;
+        let name_hint = root.compared_name().map(|(tag, name)| {
+            let name = String::from_utf8_lossy(name);
+            format!("{tag} == '{name}' compares whole names; {tag} ~ '^{name}' finds names that begin like this")
+        });
         let mut fields = Vec::new();
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);
@@ -153,6 +165,7 @@ impl Expression {
             is_of_record,
             is_of_place,
             refusals: Arc::new(refusals),
+            name_hint: name_hint.map(Arc::from),
             notes: Arc::default(),
             private,
         })
@@ -168,7 +181,14 @@ impl Expression {
         if !self.root.is_of_board() {
             self.note_fields(subject);
         }
-        self.root.holds(subject)
+        self.matched(self.root.holds(subject))
+    }
+
+    fn matched(&self, holds: bool) -> bool {
+        if holds {
+            note(&self.notes.has_matched);
+        }
+        holds
     }
 
     /// The number of plies before the first match in the main line of a game; `None` if the expression is
@@ -191,7 +211,7 @@ impl Expression {
     pub fn first_match(&self, game: &Game, place: &Place) -> Option<u32> {
         let record = EpdRecord::new(game.start().position);
         self.note_fields(&EvalContext::new(&record, Some(game.into()), place));
-        self.of_games.first_match(game, place)
+        self.of_games.first_match(game, place).filter(|_| self.matched(true))
     }
 
     /// Checks that records can be selected.
@@ -205,7 +225,8 @@ impl Expression {
     /// Checks that games can be selected.
     ///
     /// # Errors
-    /// A term about one position is negated. Nearly every game has a position that is different.
+    /// A term about one position is true of nearly every game: one that is negated, or `stm` beside terms about
+    /// all positions.
     pub fn check_games(&self) -> Result<(), ExpressionError> {
         self.refusals.games.clone().map_or(Ok(()), Err)
     }
@@ -263,10 +284,17 @@ impl Expression {
     /// The tags and private opcodes that no record had so far, for this expression and its clones.
     /// Nothing if all records were excluded by their positions.
     pub fn never_met(&self) -> impl Iterator<Item = &Field> {
-        let Notes { has_skipped, has_read } = &*self.notes;
+        let Notes { has_skipped, has_read, .. } = &*self.notes;
         let is_known = has_read.load(Relaxed) || !has_skipped.load(Relaxed);
         let unmet = self.private.iter().filter(|(_, was_met)| !was_met.load(Relaxed));
         unmet.filter(move |_| is_known).map(|(field, _)| field)
+    }
+
+    /// Advice about a player's name, if records or games were looked at and none matched.
+    pub fn hint(&self) -> Option<&str> {
+        let Notes { has_read, has_matched, .. } = &*self.notes;
+        let is_vain = has_read.load(Relaxed) && !has_matched.load(Relaxed);
+        self.name_hint.as_deref().filter(|_| is_vain)
     }
 
     /// True if some records were excluded by their positions, so that their other fields are not known.
@@ -325,16 +353,15 @@ impl Filter for Expression {
 }
 
 impl Refusals {
-    fn new(parsed: &ParsedExpression) -> Refusals {
-        let of_records = |(column, name)| {
+    fn new(of_games: Option<(usize, &str)>, games: Option<ExpressionError>) -> Refusals {
+        let records = of_games.map(|(column, name)| {
             let message = format!(
                 "{name}() is about the positions of a game, and here are only records: give games, without \
                  --positions"
             );
             ExpressionError { column, message }
-        };
-        let of_games = |column| ExpressionError { column, message: parse::NEGATION.into() };
-        Refusals { records: parsed.of_games.map(of_records), games: parsed.negation.map(of_games) }
+        });
+        Refusals { records, games }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Evaluation of expressions for whole games: the positions of the main line are walked once, until the
 //! result is known.
 
+use std::collections::VecDeque;
+
 use super::position_test::PositionTest;
 use super::tree::{GameTerm, Test};
 use crate::value::EvalContext;
@@ -55,8 +57,8 @@ struct State {
     known: Option<bool>,
     /// The ply at which the term became true, or at which its first position was found.
     since: Option<u32>,
-    /// For each test of a chain, the last position up to which the chain is true.
-    links: Vec<Option<Link>>,
+    /// For each test of a chain, the positions up to which the chain is true, and which are not too long ago.
+    links: Vec<VecDeque<Link>>,
 }
 
 /// The end of a part of a chain.
@@ -171,21 +173,24 @@ impl Term {
 }
 
 impl Chain {
-    /// Takes the next position. Returns the ply of the first test once all tests were true. Of two positions
-    /// for a test, the later one leaves more time for the next test.
-    fn see(&self, links: &mut Vec<Option<Link>>, at: &At<'_>) -> Option<u32> {
+    /// Takes the next position. Returns the first ply from which all tests are true in turn. A link that begins
+    /// later never ends earlier, so the first link that is left begins first.
+    fn see(&self, links: &mut Vec<VecDeque<Link>>, at: &At<'_>) -> Option<u32> {
         let ply = at.line.ply();
-        links.resize(self.steps.len() + 1, None);
+        links.resize(self.steps.len() + 1, VecDeque::new());
         for (place, (test, plies)) in self.steps.iter().enumerate().rev() {
-            let before = links[place].filter(|link| ply - link.end <= *plies);
-            if let Some(Link { start, .. }) = before.filter(|_| at.is(test)) {
-                links[place + 1] = Some(Link { start, end: ply });
+            let before = &mut links[place];
+            while before.front().is_some_and(|link| ply - link.end > *plies) {
+                before.pop_front();
+            }
+            if let Some(Link { start, .. }) = before.front().copied().filter(|_| at.is(test)) {
+                links[place + 1].push_back(Link { start, end: ply });
             }
         }
         if at.is(&self.first) {
-            links[0] = Some(Link { start: ply, end: ply });
+            links[0].push_back(Link { start: ply, end: ply });
         }
-        links.last().copied().flatten().map(|link| link.start)
+        links.last()?.front().map(|link| link.start)
     }
 }
 

@@ -2,10 +2,12 @@
 
 use regex::bytes::Regex;
 
-use super::board_terms::board_comparison;
+use super::board_terms::{self, board_comparison};
+use super::board_test::BoardTest;
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
+use super::game_terms;
 use super::structures;
-use super::tree::{ExpressionTerm, Term, Test};
+use super::tree::{ExpressionTerm, NEGATION, Term, Test};
 use crate::date::Date;
 use crate::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
 use crate::value::{Comparison, Number, Type, parse_key};
@@ -18,8 +20,8 @@ pub(super) struct ParsedExpression {
     pub(super) terms: Vec<ExpressionTerm>,
     /// The first term that only games have.
     pub(super) of_games: Option<(usize, &'static str)>,
-    /// The column of the first negation of a term about one position.
-    pub(super) negation: Option<usize>,
+    /// The reason why games cannot be selected.
+    pub(super) games_refusal: Option<ExpressionError>,
 }
 
 /// Parses an expression.
@@ -38,9 +40,8 @@ pub(super) fn parse(
                 let term = &text[offset(columns.start)..offset(columns.end)];
                 ExpressionTerm { text: term.trim_end().into(), is_of_position }
             });
-            let of_games = parser.of_games;
-            let negation = parser.negation;
-            Ok(ParsedExpression { root, terms: terms.collect(), of_games, negation })
+            let Parser { of_games, games_refusal, .. } = parser;
+            Ok(ParsedExpression { root, terms: terms.collect(), of_games, games_refusal })
         }
         Some(token) => Err(token.error(match token.kind {
             TokenKind::Close => "this `)` closes nothing".into(),
@@ -48,10 +49,6 @@ pub(super) fn parse(
         })),
     }
 }
-
-/// The reason why a negation of terms about one position is refused for games.
-pub(super) const NEGATION: &str = "one position of a game is enough for an expression, so `!` would be true \
-     of nearly every game: write never(...) if no position may have it, or all(!...)";
 
 /// A value, and the column of the text where it begins.
 struct PlacedTerm {
@@ -65,7 +62,13 @@ impl Parser<'_, '_> {
     }
 
     fn and(&mut self) -> Parsed<Test> {
-        self.chain(TokenKind::And, Test::And, Parser::not)
+        let column = self.column();
+        let test = self.chain(TokenKind::And, Test::And, Parser::not)?;
+        if let Some(reason) = test.idle_for_games().filter(|_| !self.is_in_game_term) {
+            let error = || ExpressionError { column, message: reason.into() };
+            self.games_refusal.get_or_insert_with(error);
+        }
+        Ok(test)
     }
 
     fn chain(
@@ -88,11 +91,8 @@ impl Parser<'_, '_> {
             return self.test();
         }
         let test = self.nested(Parser::not)?;
-        if test.has_position_terms() && !self.is_in_game_term && self.flips == [false; 2] {
-            if test.has_game_terms() {
-                return Err(ExpressionError { column, message: NEGATION.into() });
-            }
-            self.negation.get_or_insert(column);
+        if test.has_position_terms() && test.has_game_terms() {
+            return Err(ExpressionError { column, message: NEGATION.into() });
         }
         Ok(Test::Not(Box::new(test)))
     }
@@ -105,7 +105,7 @@ impl Parser<'_, '_> {
         }
         let start = self.column();
         let test = self.one_test()?;
-        if self.flips == [false; 2] && !self.is_in_game_term {
+        if self.flips.is_empty() && !self.is_in_game_term {
             self.terms.push((start..self.column(), test.is_of_board()));
         }
         Ok(test)
@@ -126,7 +126,7 @@ impl Parser<'_, '_> {
                     return Ok(test);
                 }
                 match self.board_test()? {
-                    Some(test) => Ok(Test::Board(test)),
+                    Some(test) => Ok(test),
                     None => self.relation(),
                 }
             }
@@ -272,7 +272,11 @@ impl Parser<'_, '_> {
             }
         }
         self.expect(TokenKind::CloseList, "`,` or `]`")?;
-        Ok(Test::InList(left.term, list))
+        let tests = list.iter().map(|it| board_comparison(&left.term, Comparison::Equal, it));
+        Ok(match tests.collect::<Option<_>>() {
+            Some(tests) => Test::Board(BoardTest::Or(tests)),
+            None => Test::InList(left.term, list),
+        })
     }
 
     /// Parses values with `+` and `-` between them.
@@ -346,12 +350,22 @@ impl Parser<'_, '_> {
                 return Ok(Field::Column(self.columns[column], column));
             }
             return Field::parse(name).map_err(|message| match self.columns {
-                [] if let Some(near) = structures::nearest(name) => {
+                [] if let Some((_, advice)) = MEANT.iter().find(|(known, _)| *known == name) => {
+                    token.error(format!("unknown name `{name}`: {advice}"))
+                }
+                [] if let Some(near) = nearest(name) => {
                     token.error(format!("unknown name `{name}`: did you mean `{near}`?"))
                 }
                 [] => token.error(message),
                 columns => token.error(format!("{message}; columns: {}", columns.join(", "))),
             });
+        }
+        if !["op", "tag", "uci"].contains(&name) {
+            let advice = match nearest(name) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`epdb help where` lists the functions".into(),
+            };
+            return Err(token.error(format!("unknown function `{name}`: {advice}")));
         }
         let inner = match self.peek().map(|token| token.kind) {
             Some(TokenKind::Name(inner)) => inner,
@@ -365,6 +379,23 @@ impl Parser<'_, '_> {
         self.expect(TokenKind::Close, "`)`")?;
         Field::parse(&format!("{name}({inner})")).map_err(|message| token.error(message))
     }
+}
+
+/// Names that other programs have, with what they are called here.
+const MEANT: [(&str, &str); 3] = [
+    ("draw", "a draw is `result == '1/2-1/2'`"),
+    ("moves", "`plies` is the length of a game, two for each move"),
+    ("castled", "castling is `line('O-O') or line('O-O-O')` or `moved('K')`"),
+];
+
+/// The word of the language that a name with a small mistake, or a shorter name, probably means.
+fn nearest(name: &str) -> Option<&'static str> {
+    let functions =
+        board_terms::FUNCTIONS.iter().chain(&board_terms::SETS).chain(&game_terms::FUNCTIONS);
+    let mut words = structures::names().chain(functions.map(|(function, _)| *function));
+    let is_like =
+        |word: &str| (5..30).contains(&name.len()) && strsim::osa_distance(word, name) <= 2;
+    words.find(|word| is_like(word) || name.len() >= 3 && word.starts_with(name))
 }
 
 impl Term {
@@ -532,7 +563,9 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
                 *constant = Term::Number(points);
                 Ok(())
             }
-            None => Err(format!("`result` is '1-0', '1/2-1/2' or '0-1', never '{written}'")),
+            None => Err(format!(
+                "`result` is '1-0', '1/2-1/2' or '0-1', never '{written}'; else `!has(result)`"
+            )),
         },
         _ => Ok(()),
     }

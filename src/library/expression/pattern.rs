@@ -1,11 +1,21 @@
 //! The texts in terms about the board: pieces, squares, placements and material.
 
 use super::board_test::{BoardTest, Pieces, Requirement};
-use epdb_chess::model::{Color, Piece, Role, Side, Square};
+use crate::question;
+use epdb_chess::model::{Color, Piece, Position, Role, Side, Square};
+use epdb_chess::text::{ParseOptions, Profile};
 
 /// A mistake in a text: its place in characters from 0, and the message.
 pub(super) type TextError = (usize, String);
 type Parsed<T> = Result<T, TextError>;
+
+/// Parses a position: a FEN, or moves from the start array.
+pub(super) fn position(text: &str) -> Parsed<Position> {
+    let position = question::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient));
+    let position = position.map_err(|error| (0, error.message))?;
+    let expected = || (0, "expected a FEN, or moves such as 'e4 c5'".into());
+    position.map(|position| position.identity()).ok_or_else(expected)
+}
 
 const LIGHT: u64 = 0x55aa_55aa_55aa_55aa;
 const PIECES: &str =
@@ -272,10 +282,13 @@ fn add_rank(all: &mut Vec<Requirement>, cells: &[Cell], rank: u8) {
 
 /// Parses material such as `RPP v R`. The first side is that of `side`; either if `side` is `None`.
 pub(super) fn material(text: &str, side: Option<Color>) -> Parsed<BoardTest> {
-    let Some((own, other)) = text.split_once(" v ") else {
+    // A bare king needs no letter.
+    let padded = format!(" {text} ");
+    let Some((own, other)) = padded.split_once(" v ") else {
         return Err((0, "expected the pieces of two sides, as in 'RPP v R' or 'Q v RR'".into()));
     };
-    let place = own.chars().count() + 3;
+    let [own, other] = [own.trim_start(), other.trim_end()];
+    let place = text.chars().count() - other.chars().count();
     let own = roles(own)?;
     let other = roles(other).map_err(|(at, message)| (place + at, message))?;
     let test = |color: Color| {

@@ -3,7 +3,7 @@
 use super::board_test::Pieces;
 use super::pattern::TextError;
 use epdb_chess::model::Position;
-use epdb_chess::model::rules::after;
+use epdb_chess::model::rules::{Move, after};
 use epdb_chess::text::pgn::GamePosition;
 use epdb_chess::text::san::{MovePattern, captured};
 
@@ -16,6 +16,12 @@ pub(super) enum PlayedTest {
     Moved(Pieces),
     /// The next move captures one of these pieces.
     Captured(Pieces),
+    /// A pawn becomes one of these pieces.
+    Promoted(Pieces),
+    /// The next move captures a pawn in passing.
+    EnPassant,
+    /// The next move captures the piece that made the last move.
+    Retaken,
 }
 
 impl PlayedTest {
@@ -38,6 +44,20 @@ impl PlayedTest {
             }),
             PlayedTest::Captured(pieces) => moves.next().is_some_and(|mv| {
                 captured(position, mv).is_some_and(|role| pieces.has(!turn, role))
+            }),
+            PlayedTest::Promoted(pieces) => moves
+                .next()
+                .is_some_and(|mv| mv.promotion.is_some_and(|role| pieces.has(turn, role))),
+            PlayedTest::Retaken => {
+                let last = place.last_move();
+                let takes = |mv: &Move| captured(position, *mv).is_some();
+                moves
+                    .next()
+                    .filter(takes)
+                    .is_some_and(|mv| last.is_some_and(|last| last.to == mv.to))
+            }
+            PlayedTest::EnPassant => moves.next().is_some_and(|mv| {
+                !position.board().occupied().contains(mv.to) && captured(position, mv).is_some()
             }),
         }
     }

@@ -85,7 +85,9 @@ const fn needed(field: &Field) -> RecordParts {
     match field {
         Field::Tag(_) => RecordParts::Position,
         Field::BuiltinField(field) => match field {
-            BuiltinField::Ply | BuiltinField::Fen => RecordParts::Counters,
+            BuiltinField::Ply | BuiltinField::Fen | BuiltinField::Repetition => {
+                RecordParts::Counters
+            }
             BuiltinField::Record | BuiltinField::Annotation(_) => RecordParts::All,
             _ => RecordParts::Position,
         },

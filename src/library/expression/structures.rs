@@ -17,7 +17,7 @@ pub(super) struct Structure {
 }
 
 /// All named structures.
-pub(super) const STRUCTURES: [Structure; 15] = [
+pub(super) const STRUCTURES: [Structure; 16] = [
     Structure {
         name: "iqp",
         meaning: "isolated queen's pawn: a side's only pawn on the d-file is isolated",
@@ -107,6 +107,13 @@ pub(super) const STRUCTURES: [Structure; 15] = [
         examples: ["4k3/5n2/5b2/8/8/2BB4/8/4K3 w - -", "4k3/5b2/5b2/8/8/2BB4/8/4K3 w - -"],
     },
     Structure {
+        name: "double_check",
+        meaning: "two pieces of a side give check",
+        side: Some(Color::White),
+        definition: "stm == 'b' && count(attacks('A', 'k')) >= 2",
+        examples: ["4k3/8/3N4/8/8/8/4R3/4K3 b - -", "4k3/8/2N5/8/8/8/4R3/4K3 b - -"],
+    },
+    Structure {
         name: "opposite_bishops",
         meaning: "each side has just one bishop, on squares of opposite colours",
         side: None,
@@ -151,12 +158,10 @@ pub(super) const STRUCTURES: [Structure; 15] = [
     },
 ];
 
-/// The pawn term or structure that a name with a small mistake probably means.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
+/// The names of all pawn terms and structures.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let pawns = PAWN_TERMS.iter().map(|term| term.name);
-    let mut names = pawns.chain(STRUCTURES.iter().map(|structure| structure.name));
-    let is_long = (5..30).contains(&name.len());
-    names.find(|known| is_long && strsim::osa_distance(known, name) <= 2)
+    pawns.chain(STRUCTURES.iter().map(|structure| structure.name))
 }
 
 /// The named pawn terms and structures with their definitions and examples, for a page of help.

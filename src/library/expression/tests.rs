@@ -156,13 +156,10 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "column 11: `pieces` is a number, but '3' is a text: write 3 without quotes",
         ),
         ("id == 3", "column 7: `id` is a text, but `3` is a number: write '3'"),
-        (
-            "piecse == 3",
-            "column 1: unknown field `piecse`: did you mean `pieces`? (an opcode of that name is `op(piecse)`)",
-        ),
+        ("piecse == 3", "column 1: unknown field `piecse`: did you mean `pieces`?"),
         (
             "STM == 'w'",
-            "column 1: unknown field `STM`: did you mean `stm`? (a tag of that name is `tag(STM)`, an opcode `op(STM)`)",
+            "column 1: unknown field `STM`: did you mean `stm`? (a tag of that name is `tag(STM)`)",
         ),
         ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
         ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
@@ -172,7 +169,10 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "column 13: `material` is written with KQRBNP and kqrbnp; there is no X",
         ),
         ("key < 'e4-e5'", "column 7: `key` has up to 16 hexadecimal digits, never 'e4-e5'"),
-        ("result == 'draw'", "column 11: `result` is '1-0', '1/2-1/2' or '0-1', never 'draw'"),
+        (
+            "result == 'draw'",
+            "column 11: `result` is '1-0', '1/2-1/2' or '0-1', never 'draw'; else `!has(result)`",
+        ),
         ("check == 1", "column 10: `check` is a test by itself: `check` or `!check`"),
         ("resign == 1", "column 11: `resign` has no operands: ask `has(resign)`"),
         ("bm < 'e4'", "column 6: moves are not in order: `==`, `!=` or `in` instead of `<`"),
@@ -197,14 +197,11 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("has(check)", "column 5: every record has it: use it alone, as in `check`"),
         ("has()", "column 5: expected an opcode or a field, found `)`"),
         ("uci(id) == 'x'", "column 1: `id` has no moves; uci() takes am, bm, pm, pv, sm and sv"),
-        ("len(bm) == 2", "column 1: unknown function `len`: there are uci(), op() and tag()"),
-        (
-            "xyz == 2",
-            "column 1: unknown field `xyz`: `epdb help where` lists the fields (an opcode of that name is `op(xyz)`)",
-        ),
+        ("len(bm) == 2", "column 1: unknown function `len`: `epdb help where` lists the functions"),
+        ("xyz == 2", "column 1: unknown field `xyz`: `epdb help where` lists the fields"),
         (
             "Whte ~ 'x'",
-            "column 1: unknown field `Whte`: did you mean `White`? (a tag of that name is `tag(Whte)`, an opcode `op(Whte)`)",
+            "column 1: unknown field `Whte`: did you mean `White`? (a tag of that name is `tag(Whte)`)",
         ),
         (
             "White == Kasparov",
@@ -291,7 +288,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("count('P')", "column 1: `count(…)` is not a test: compare it with a field"),
         (
             "count(iqp) > 1",
-            "column 7: `iqp` is no set of pawns: write count('P', 'a-h7') or count(passed(white))",
+            "column 7: `iqp` is no set of squares: write count('P', 'a-h7') or count(passed(white))",
         ),
         ("count('P') > 'e'", "column 14: `count(…)` is a number, but 'e' is a text"),
         ("count('P') - id > 2", "column 14: `+` and `-` join numbers, and `id` is not a number"),
@@ -308,11 +305,23 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "passed()",
             "column 8: expected a text in quotes, as in passed(white), passed('d') or passed(white, 'd'), found `)`",
         ),
-        ("pased(white)", "column 1: unknown function `pased`: there are uci(), op() and tag()"),
+        ("pased(white)", "column 1: unknown function `pased`: did you mean `passed`?"),
+        ("pin('RB', 'q')", "column 1: unknown function `pin`: did you mean `pinned`?"),
+        ("draw", "column 1: unknown name `draw`: a draw is `result == '1/2-1/2'`"),
+        ("key == 0", "column 8: `key` is a text, but `0` is a number: write '0'"),
+        ("attacks('R')", "column 12: expected `,` and pieces, as in attacks('R', 'k'), found `)`"),
+        (
+            "position('e4 e4')",
+            "column 11: `e4` is not legal in rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3",
+        ),
         ("isolatd == 2", "column 1: unknown name `isolatd`: did you mean `isolated`?"),
         (
-            "flipcolor(ce > 3)",
-            "column 11: flipcolor() takes only terms about the board (see `epdb help where`)",
+            "flipcolor(iqp and 'e4' in bm)",
+            "column 11: `bm` has no mirror image: put its test outside of flipcolor()",
+        ),
+        (
+            "flipvertical(fen ~ 'Q')",
+            "column 14: `fen` has no mirror image: put its test outside of flipvertical()",
         ),
         ("flipcolor(iqp or flipcolor(iqp))", "column 28: this is in flipcolor() already"),
     ] {

@@ -15,7 +15,7 @@ use crate::value::EvalContext;
 #[cfg(feature = "parquet")]
 use crate::value::parse_key;
 use crate::value::{Comparison, Number, Value};
-use epdb_chess::model::{Opcode, Operand, Setup};
+use epdb_chess::model::{Opcode, Operand, Position, Setup};
 
 /// A test in an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +30,8 @@ pub struct ExpressionTerm {
 pub(super) enum Test {
     /// A test of the position alone.
     Board(BoardTest),
+    /// The position is this one. An en passant square counts if a pawn can capture there.
+    Position(Box<Position>),
     /// A test of the moves that a game plays from the position.
     Played(PlayedTest),
     /// A test of all positions of a game. It is evaluated for whole games only.
@@ -83,6 +85,14 @@ pub(super) enum Term {
 /// The field for which a test of the position alone stands: it looks at the record, but at no operation.
 const OF_POSITION: Field = Field::BuiltinField(BuiltinField::Pieces);
 
+/// The reason why a negation of terms about one position is refused for games.
+pub(super) const NEGATION: &str = "one position of a game is enough for an expression, so `!` would be true \
+     of nearly every game: write never(...) if no position may have it, or all(!...)";
+
+/// The reason why `stm` and `ply` are refused beside terms about all positions.
+const IDLE: &str = "beside a term about all positions, `stm` and `ply` need just one position, and nearly every \
+     game has it: put them into that term, as in then(ply <= 20 and moved('N'), mate, 1)";
+
 impl Test {
     /// The same test. It is one test of the position if it needs nothing else.
     pub(super) fn simplified(self) -> Test {
@@ -106,6 +116,7 @@ impl Test {
     pub(super) fn implied(&self) -> Option<BoardTest> {
         match self {
             Test::Board(test) => Some(test.clone()),
+            Test::Position(position) => Some(BoardTest::Setup(position.clone())),
             Test::Or(tests) => {
                 tests.iter().map(Test::implied).collect::<Option<_>>().map(BoardTest::Or)
             }
@@ -138,6 +149,20 @@ impl Test {
         }
     }
 
+    /// The first name that a tag of players is compared with, and the tag.
+    pub(super) fn compared_name(&self) -> Option<(&Field, &[u8])> {
+        match self {
+            Test::Or(tests) | Test::And(tests) => tests.iter().find_map(Test::compared_name),
+            Test::Compare(Term::Field(field), Comparison::Equal, Term::Text(name)) => match field {
+                Field::Tag(tag) | Field::TagOrOperation(tag, _) if tag.is_of_players() => {
+                    Some((field, name))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether a term is about all positions of a game.
     pub(super) fn has_game_terms(&self) -> bool {
         match self {
@@ -158,6 +183,28 @@ impl Test {
         }
     }
 
+    /// The reason why nearly every game has a position that makes the terms about one position true.
+    pub(super) fn idle_for_games(&self) -> Option<&'static str> {
+        let one = std::slice::from_ref(self);
+        let tests = if let Test::And(tests) = self { tests } else { one };
+        let mut of_position = tests.iter().filter(|test| test.has_position_terms()).peekable();
+        of_position.peek()?;
+        let is_negation = |test: &Test| matches!(test, Test::Not(_));
+        if of_position.clone().all(is_negation) {
+            return Some(NEGATION);
+        }
+        let has_game_terms = tests.iter().any(Test::has_game_terms);
+        (has_game_terms && of_position.all(Test::is_of_any_board)).then_some(IDLE)
+    }
+
+    /// Whether the test looks at the side to move and the number of plies alone.
+    fn is_of_any_board(&self) -> bool {
+        let mut fields = Vec::new();
+        self.fields(&mut fields);
+        let is_ply = |field: &Field| *field == Field::BuiltinField(BuiltinField::Ply);
+        matches!(self, Test::Board(BoardTest::Turn(_))) || fields.iter().all(is_ply)
+    }
+
     /// Whether the test looks at no position: only at the tags and the place of a game.
     pub(super) fn is_of_game(&self) -> bool {
         let mut fields = Vec::new();
@@ -170,7 +217,7 @@ impl Test {
         match self {
             Test::Or(tests) | Test::And(tests) => tests.iter().for_each(|it| it.fields(fields)),
             Test::Not(test) => test.fields(fields),
-            Test::Board(_) | Test::Played(_) => fields.push(OF_POSITION),
+            Test::Board(_) | Test::Position(_) | Test::Played(_) => fields.push(OF_POSITION),
             Test::OfGame(term) => match &**term {
                 GameTerm::First(test) | GameTerm::Last(test) | GameTerm::Lasts(test, _) => {
                     test.fields(fields);
@@ -209,7 +256,11 @@ impl Test {
                 term.each_field(visit);
                 list.iter_mut().for_each(|term| term.each_field(visit));
             }
-            Test::Board(_) | Test::Played(_) | Test::OfGame(_) | Test::Illegal(_) => {}
+            Test::Board(_)
+            | Test::Position(_)
+            | Test::Played(_)
+            | Test::OfGame(_)
+            | Test::Illegal(_) => {}
         }
     }
 
@@ -234,6 +285,7 @@ impl Test {
             Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
             Test::Not(test) => !test.holds(subject),
             Test::Board(test) => test.holds(&Setup::from(subject.record.position())),
+            Test::Position(position) => subject.record.position().identity() == **position,
             Test::Played(test) => {
                 let position = subject.record.position();
                 subject.game.is_some_and(|place| test.holds(position, &place))

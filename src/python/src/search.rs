@@ -42,7 +42,7 @@ pub(crate) fn search<'py>(
     own.check_games().map_err(refused)?;
     let side = side.map(|side| word::<Color>(py, side)).transpose()?;
     let player = players.map(|names| Player { names, side });
-    let expression = player.as_ref().map_or(Ok(own.clone()), |player| player.of(&own));
+    let expression = player.as_ref().map_or(Ok(own.clone()), |player| player.of(Some(&own)));
     let matching = Matching(expression.map_err(refused)?);
     input.options.source.filter = Some(Arc::new(matching.0.clone()));
     input.options.source.encode = Some(Arc::new(matching.clone()));
@@ -56,7 +56,7 @@ pub(crate) fn search<'py>(
             {
                 let found = GameMatch::at(game, ply);
                 let side = player.as_ref().map_or(Color::White, |player| player.side_in(game));
-                totals.add_game(game, &found, side);
+                totals.add_game(game, found.played.as_ref().map(|(_, san)| san), side);
                 if matches.len() < limit {
                     matches.push(MatchObject::new(game, &found));
                 }

@@ -85,6 +85,11 @@ impl<'g> GamePosition<'g> {
         self.nodes?.last.next_move()
     }
 
+    /// The move that led to the position; `None` at the start.
+    pub fn last_move(&self) -> Option<Move> {
+        self.nodes?.last.played()
+    }
+
     /// The moves that the line plays from here.
     pub fn next_moves(&self) -> impl Iterator<Item = Move> + use<'g> {
         let first = self.next_move();

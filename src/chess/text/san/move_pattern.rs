@@ -4,7 +4,7 @@ use super::read::{
     Leading, MoveError, NO_PIECE, Pattern, SYNTAX, castling_side, strip_annotation, strip_marks,
 };
 use crate::model::rules::{BACK_RANKS, Move};
-use crate::model::{Position, Role, Side};
+use crate::model::{Position, Role, Side, Square};
 
 /// The text of a move without a position: `Bxh7+`, `e8=Q`, `O-O`, or squares such as `e2e4`. Marks of check
 /// and mate are not compared, and a square of origin that is not written may be any.
@@ -50,6 +50,24 @@ impl MovePattern {
             _ if is_of_pawn && pattern.captures && pattern.from_file.is_none() => Err(SYNTAX),
             _ => Ok(MovePattern(Written::Move(pattern))),
         }
+    }
+
+    /// The move on a board with mirrored files, ranks or both. With files, castling changes its side.
+    #[must_use]
+    pub fn mirrored(self, files: bool, ranks: bool) -> MovePattern {
+        let file = |file: u8| if files { 7 - file } else { file };
+        let rank = |rank: u8| if ranks { 7 - rank } else { rank };
+        MovePattern(match self.0 {
+            Written::Castling(Side::King) if files => Written::Castling(Side::Queen),
+            Written::Castling(Side::Queen) if files => Written::Castling(Side::King),
+            Written::Castling(side) => Written::Castling(side),
+            Written::Move(pattern) => Written::Move(Pattern {
+                from_file: pattern.from_file.map(file),
+                from_rank: pattern.from_rank.map(rank),
+                to: Square::at(file(pattern.to.file()), rank(pattern.to.rank())),
+                ..pattern
+            }),
+        })
     }
 
     /// Whether a legal move of a position is this move.

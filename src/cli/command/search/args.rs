@@ -9,7 +9,7 @@ use crate::cli::args::{GameWriteArgs, MemoryArgs, ReadArgs};
 use crate::cli::games::{GameOutput, game_format};
 use crate::cli::outcome::Usage;
 use crate::cli::terminal::note;
-use crate::cli::values::word_of;
+use crate::cli::values::{is_position, word_of};
 use epdb_chess::model::Color;
 use epdb_library::expression::Expression;
 use epdb_library::kept_games::ListOrder;
@@ -20,20 +20,19 @@ use epdb_source::FileFormat;
 /// Find games by their positions, and show what became of them
 ///
 /// With --where (see `epdb help where`), prints the games for which the expression is true, each with its first
-/// matching position, then totals over these games: results, next moves, openings, years and ratings (groups of
-/// 100 points by the mean of both). Of a library, the games that it keeps are searched (tally --keep-games).
-/// Without kept games there are only numbers of visits: a game counts at each matching position.
+/// matching position (its FEN with --tsv and --json), then totals: results, next moves, openings, years and
+/// ratings (groups of 100 points by the mean of both). Of a library, the games that it keeps are searched (tally
+/// --keep-games). Without kept games, only visits are counted: one at each matching position.
 ///
-/// Without --where, prints the games that reached the position after SOURCE: a FEN, `startpos moves e2e4
-/// ...`, or moves such as e4 c5 [default: the start].
+/// Without --where, prints the games that reached the position after SOURCE, and their totals: a FEN, `startpos
+/// moves e2e4 ...`, or moves such as e4 c5 [default: the start]. With --player, copies of a game count each.
 ///
 /// Exit status 1 if no games are found, or if games were rejected or cut short.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb search games.pgn --where \"on('p', 'c5') and moved('N')\"
   epdb search games.pgn --where \"line('d4 cxd4')\" -o open_sicilian.pgn
-  epdb search games.pgn --where 'never(check) and plies > 4' --player 'Carlsen, M'
-  epdb search library.epa --where 'last(pieces > 16)' --json
+  epdb search games.pgn e4 c5 --player 'Carlsen, M' --side white
   epdb search library.epa e4 c5 Nf3 --sort date -n 5")]
 pub(crate) struct Args {
     /// Games or libraries; or one of them and then a position
@@ -54,7 +53,7 @@ pub(crate) struct Args {
     /// Show at most N games [default: 10; all games with -o]
     #[arg(short = 'n', long, alias = "most", value_name = "N")]
     pub(super) limit: Option<usize>,
-    /// Write the games to this file (.pgn or .pgc); `-` is PGN on standard output
+    /// Write the games to a file (.pgn, .pgc) instead; `-` is PGN on standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
     pub(super) output: Option<PathBuf>,
     /// Print the table of games separated by tabs, without totals
@@ -87,6 +86,20 @@ impl Args {
         let parsed = parsed.map_err(|error| Usage(format!("{}: {error}", path.display())))?;
         note!("epdb: --where \"{}\"", parsed.text());
         Ok(Some(parsed))
+    }
+
+    /// The sources, and the words of the position after them.
+    pub(super) fn sources_and_position(&self) -> (&[PathBuf], Vec<String>) {
+        let is_word = |path: &PathBuf| is_position(path.as_os_str());
+        let sources = self.files.iter().position(is_word).unwrap_or(self.files.len());
+        let (sources, words) = self.files.split_at(sources);
+        (sources, words.iter().map(|word| word.to_string_lossy().into_owned()).collect())
+    }
+
+    /// The order of the games; `None` for that of the sources.
+    pub(super) fn order(&self) -> Option<ListOrder> {
+        let has_expression = self.scoutfish.is_some() || self.read.wanted.filter.is_some();
+        self.sort.or((!has_expression).then_some(ListOrder::Rating))
     }
 
     pub(super) fn player(&self) -> Option<Player> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod position;
+mod totals;
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -20,45 +21,54 @@ use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use crate::cli::values::is_position;
-use crate::cli::{columns, json, signals};
+use crate::cli::{columns, json, query_reader, signals};
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::kept_game;
 use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb_chess::error::{self, At, Place};
 use epdb_chess::model::{Color, EpdRecord, Game};
+use epdb_chess::text::{ParseOptions, Profile};
 use epdb_library::expression::Expression;
 use epdb_library::kept_games::{GameObject, ListOrder};
-use epdb_library::search::{
-    GameMatch, MatchObject, Matching, Player, ResultsObject, Totals, TotalsObject,
-};
+use epdb_library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
 use epdb_source::{CollectionFile, Item, name_of};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Some(own) = args.expression()? else { return position::run(args) };
+    let own = args.expression()?;
+    let player = args.player();
+    if own.is_none() && player.is_none() {
+        return position::run(args);
+    }
     let given = &args.read.form.games;
     if let Some(name) = given.of_positions().or(given.positions.as_ref().map(|_| "positions")) {
         let text = format!("--{name} is for positions, but whole games are searched: leave it out");
         return Err(Usage(text).into());
     }
-    if let Some(path) = args.files.iter().find(|path| is_position(path.as_os_str())) {
-        let text = "is a position, not a source: leave it out, and say in the expression what a position has";
-        return Err(Usage(format!("{} {text}", path.display())).into());
-    }
-    let player = args.player();
-    let mut read = args.read.clone();
-    let expression = match &player {
-        Some(player) => {
-            own.check_games()?;
-            player.of(&own)?
+    let (sources, position) = args.sources_and_position();
+    let own = match (own, &position[..]) {
+        (own, []) => own,
+        (None, words) => Some(at_position(words)?),
+        (Some(_), [word, ..]) => {
+            let text = format!(
+                "{word} is a position, not a source: leave it out, and write position('{word}') in the expression"
+            );
+            return Err(Usage(text).into());
         }
-        None => own,
+    };
+    let mut read = args.read.clone();
+    let expression = match (&player, own) {
+        (Some(player), own) => {
+            own.as_ref().map_or(Ok(()), Expression::check_games)?;
+            player.of(own.as_ref())?
+        }
+        (None, own) => own.context("no expression")?,
     };
     read.wanted.filter = Some(expression.clone());
     let mut search = Search::new(args, player)?;
     let mut diagnostics = Diagnostics::new(&read.form)?;
+    diagnostics.watch(Some(&expression));
     let mut files = Vec::new();
-    for path in &args.files {
+    for path in sources {
         match kept_games(path, &read)? {
             Some(library) => search.take_library(&library, path, &expression)?,
             None => files.push(path.clone()),
@@ -85,6 +95,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let found = search.finish()?;
     Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
+}
+
+/// The expression that is true at the position of some words.
+fn at_position(words: &[String]) -> anyhow::Result<Expression> {
+    let options = ParseOptions::new(Profile::Lenient);
+    let line = query_reader::parse_position(words, &options)?;
+    Ok(Expression::parse(&format!("position('{}')", line.end()))?)
 }
 
 /// A library that keeps games.
@@ -126,7 +143,7 @@ impl<'a> Search<'a> {
     fn new(args: &'a Args, player: Option<Player>) -> anyhow::Result<Search<'a>> {
         let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
         let sorter = args
-            .sort
+            .order()
             .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
         Ok(Search {
             args,
@@ -191,7 +208,7 @@ impl<'a> Search<'a> {
     fn take_game(&mut self, game: &Game, ply: u32) -> anyhow::Result<()> {
         let found = GameMatch::at(game, ply);
         let side = self.player.as_ref().map_or(Color::White, |player| player.side_in(game));
-        self.games.add_game(game, &found, side);
+        self.games.add_game(game, found.played.as_ref().map(|(_, san)| san), side);
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
         let mut payload = ply.to_le_bytes().to_vec();
@@ -285,8 +302,11 @@ impl<'a> Search<'a> {
         }
         let rows: Vec<Vec<String>> = self.shown.iter().map(row_of_game).collect();
         if tsv {
-            writeln!(out, "{}", NAMES.join("\t"))?;
-            rows.iter().try_for_each(|row| columns::write_row(row, &mut out))?;
+            writeln!(out, "{}\tfen", NAMES.join("\t"))?;
+            for (mut row, found) in rows.into_iter().zip(&self.shown) {
+                row.push(found.fen.clone());
+                columns::write_row(&row, &mut out)?;
+            }
             return Ok(out.finish()?);
         }
         let is_number = |column: usize| column == 0 || NAMES[column].ends_with("_elo");
@@ -295,13 +315,7 @@ impl<'a> Search<'a> {
             if !rows.is_empty() {
                 writeln!(out)?;
             }
-            let names = ["", totals.of, "wins", "draws", "losses", "unknown", "score"];
-            columns::write_columns(
-                &names,
-                &rows_of_totals(totals),
-                |column| column == 0,
-                &mut out,
-            )?;
+            totals::write(totals, &mut out)?;
         }
         Ok(out.finish()?)
     }
@@ -324,32 +338,4 @@ fn row_of_game(found: &MatchObject) -> Vec<String> {
         date.clone().unwrap_or_default(),
         event.clone().unwrap_or_default(),
     ]
-}
-
-/// All games, then the most frequent groups of each kind in their order.
-fn rows_of_totals(totals: &TotalsObject) -> Vec<Vec<String>> {
-    const EACH: usize = 10;
-    let TotalsObject { all, moves, openings, years, ratings, .. } = totals;
-    let mut rows = vec![row("all", all)];
-    for (kind, groups) in
-        [("move", moves), ("opening", openings), ("year", years), ("rating", ratings)]
-    {
-        let mut games: Vec<u64> = groups.iter().map(|group| group.games).collect();
-        games.sort_unstable_by(|one, other| other.cmp(one));
-        let least = games.get(EACH - 1).copied().unwrap_or(0);
-        let most = groups.iter().filter(|group| group.games >= least).take(EACH);
-        rows.extend(most.map(|group| row(kind, group)));
-    }
-    rows
-}
-
-fn row(kind: &str, group: &ResultsObject) -> Vec<String> {
-    let ResultsObject { name, games, wins, draws, losses, unknown, score, .. } = group;
-    let name = name.as_deref().map(|name| format!("{kind} {name}"));
-    let unknown = if *unknown == 0 { String::new() } else { unknown.to_string() };
-    let score = score.map(|score| format!("{score:.3}")).unwrap_or_default();
-    let mut row = vec![name.unwrap_or_else(|| kind.to_string())];
-    row.extend([games, wins, draws, losses].map(u64::to_string));
-    row.extend([unknown, score]);
-    row
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::args::Args;
+use super::totals;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
@@ -12,10 +13,11 @@ use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note, print_line};
 use crate::cli::{columns, json, query_reader};
 use epdb_chess::codec::query::Query;
-use epdb_chess::model::{EpdRecord, GameDate, Position};
+use epdb_chess::model::{Color, EpdRecord, GameDate, Position};
 use epdb_chess::text::{ParseOptions, Profile};
 use epdb_library::explore::{CellFilter, Entry};
 use epdb_library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
+use epdb_library::search::{Totals, TotalsObject};
 use epdb_source::{Collection, Lookup, Source, name_of};
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -44,7 +46,7 @@ fn wanted(args: &Args, count: usize) -> usize {
 }
 
 fn order(args: &Args) -> ListOrder {
-    args.sort.unwrap_or(ListOrder::Rating)
+    args.order().unwrap_or(ListOrder::Rating)
 }
 
 /// Shows or writes the games of a file of games.
@@ -62,7 +64,17 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
     if count == 0 {
         print_line(&format!("{path}: position not found: {position}"));
     } else {
-        show(args, wanted(args, count), count, &mut || Ok(games.next_game()?))?;
+        let mut totals = Totals::default();
+        let mut next = || {
+            let found = games.next_game()?;
+            if let Some(FoundGame { game, played, .. }) = &found {
+                totals.add_game(game, played.as_ref().map(|(_, san)| san), Color::White);
+            }
+            Ok(found)
+        };
+        let shown = taken(args, wanted(args, count), count, &mut next)?;
+        while next()?.is_some() {}
+        print(args, &shown, count, &totals)?;
     }
     if left_out > 0 {
         let games = many(left_out, "game");
@@ -102,7 +114,7 @@ fn look_up(
     let wanted = wanted(args, chosen.len());
     let mut missing = 0;
     let mut games = chosen[..wanted].iter();
-    show(args, wanted, count, &mut || {
+    let shown = taken(args, wanted, count, &mut || {
         for kept in games.by_ref() {
             match library.kept_game(kept.id)? {
                 Some(game) => return Ok(Some(FoundGame::new(*kept, game, position))),
@@ -111,6 +123,11 @@ fn look_up(
         }
         Ok(None)
     })?;
+    let mut totals = Totals::default();
+    for record in records {
+        totals.add_visits(record);
+    }
+    print(args, &shown, count, &totals)?;
     if args.limit.is_some_and(|asked| asked > limit) && chosen.len() == limit {
         note!(
             "{source}: stores {limit} of the best rated and {limit} of the latest games of each position"
@@ -133,18 +150,24 @@ fn look_up(
 /// Returns the next game.
 type NextGame<'n> = dyn FnMut() -> anyhow::Result<Option<FoundGame>> + 'n;
 
-/// Shows or writes the first `wanted` games, of `count` games.
-fn show(args: &Args, wanted: usize, count: usize, next: &mut NextGame<'_>) -> anyhow::Result<()> {
-    if let Some(path) = &args.output {
-        return write_games(path, args, wanted, count, next);
-    }
+/// The first `wanted` games, of `count` games, unless they are written.
+fn taken(
+    args: &Args,
+    wanted: usize,
+    count: usize,
+    next: &mut NextGame<'_>,
+) -> anyhow::Result<Vec<FoundGame>> {
     let mut found = Vec::new();
+    if let Some(path) = &args.output {
+        write_games(path, args, wanted, count, next)?;
+        return Ok(found);
+    }
     while found.len() < wanted
         && let Some(game) = next()?
     {
         found.push(game);
     }
-    print(args, &found)
+    Ok(found)
 }
 
 fn write_games(
@@ -176,12 +199,19 @@ fn write_games(
     Ok(())
 }
 
-fn print(args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
+fn print(args: &Args, found: &[FoundGame], count: usize, totals: &Totals) -> anyhow::Result<()> {
+    if args.output.is_some() {
+        return Ok(());
+    }
+    let verb = if count == 1 { "reaches" } else { "reach" };
+    note!("epdb: {} {verb} the position", many(count as u64, "game"));
+    let totals = TotalsObject::new("games", "white", totals);
     let mut out = open_output(None)?;
     if args.json {
         for one in found {
             json::line(&mut out, &GameObject::new(one))?;
         }
+        json::line(&mut out, &totals)?;
         return Ok(out.finish()?);
     }
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
@@ -191,6 +221,8 @@ fn print(args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
     } else {
         let is_number = |column: usize| NAMES[column].ends_with("_elo");
         columns::write_columns(&NAMES, &rows, |column| !is_number(column), &mut out)?;
+        writeln!(out)?;
+        totals::write(&totals, &mut out)?;
     }
     Ok(out.finish()?)
 }
