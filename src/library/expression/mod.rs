@@ -80,7 +80,6 @@ pub struct Expression {
     root: PositionTest,
     of_games: Arc<GameTest>,
     terms: Arc<[ExpressionTerm]>,
-    is_of_record: bool,
     /// True if the place of a game in its source matters.
     is_of_place: bool,
     /// The reasons why records, or games, cannot be selected by the expression.
@@ -152,7 +151,6 @@ impl Expression {
         });
         let mut fields = Vec::new();
         root.fields(&mut fields);
-        let is_of_record = fields.iter().any(Field::is_of_record);
         let is_of_place = fields.iter().any(Field::is_of_place);
         fields.retain(Field::is_private);
         fields.dedup();
@@ -162,7 +160,6 @@ impl Expression {
             root: PositionTest::new(root),
             of_games: Arc::new(of_games),
             terms: terms.into(),
-            is_of_record,
             is_of_place,
             refusals: Arc::new(refusals),
             name_hint: name_hint.map(Arc::from),
@@ -274,11 +271,6 @@ impl Expression {
             (true, false) => Pushdown::Some,
             (false, _) => Pushdown::None,
         }
-    }
-
-    /// Whether the result depends on the record, and not only on its game and its place.
-    pub const fn is_of_record(&self) -> bool {
-        self.is_of_record
     }
 
     /// The tags and private opcodes that no record had so far, for this expression and its clones.
