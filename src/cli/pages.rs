@@ -336,7 +336,7 @@ and `filter` have --explain, which says what the position decides, and the numbe
 
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
-true. So `!` stands beside a test without it: iqp and !check. Alone it is refused: almost every game has a
+true. `!` needs a test without `!` in the same position: iqp and !check. Alone it is refused: almost every game has a
 position without check. Positions after a null move are not read, so the one before it is the last one.
   ever(E)  never(E)  all(E)   some position, no position, all positions make E true
   first(E)  last(E)      the first or the last position makes E true

@@ -106,7 +106,7 @@ pub enum BuiltinField {
     Record,
     /// The position key in sixteen hexadecimal digits.
     Key,
-    /// How often the position has stood on the board in its game so far.
+    /// Number of times that the game had the position so far.
     Repetition,
     /// Whether a legal move captures en passant.
     EnPassantLegal,
@@ -770,7 +770,7 @@ fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
     Playable::new(record.position()).is_ok_and(|playable| holds(&playable))
 }
 
-/// How often the main line of a game has had a position so far; `None` if the position is of a variation.
+/// Number of times that the main line of a game had a position so far; `None` if the position is of a variation.
 fn repetition(game: GamePosition<'_>) -> Option<u32> {
     let place = game.place();
     let mut line = MainLine::new(game.game());

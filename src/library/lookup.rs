@@ -424,7 +424,7 @@ struct SourceAnswers<'s> {
     budget: usize,
     /// The questions that were looked up last: at first all.
     asked: Range<usize>,
-    /// Those of them whose records did not fit: they are looked up again.
+    /// The questions whose records did not fit. They are looked up again.
     overflowing: BTreeSet<usize>,
     /// The damage that each question met.
     damaged: BTreeMap<usize, Arc<Error>>,

@@ -181,7 +181,11 @@ fn they_are_only_read() {
     for name in ["out.csv", "out.jsonl", "out.bin"] {
         let done = scratch.run(&["convert", "a.epd", name]);
         assert_eq!(done.status, 2, "{name}");
-        let is_told = ["cannot tell the format", "is not the name of a record file"];
+        let is_told = [
+            "is a table: `epdb table",
+            "cannot tell the format",
+            "is not the name of a record file",
+        ];
         assert!(is_told.iter().any(|told| done.err.contains(told)), "{}", done.err);
     }
     let done = scratch.run(&["convert", "a.epd", "out.x", "--to", "csv"]);

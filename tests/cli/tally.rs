@@ -192,7 +192,7 @@ fn verify_looks_at_values_of_tags() {
     let scratch = Scratch::new();
     scratch.write("g.pgn", "[Round \"final\"]\n[TimeControl \"3 min\"]\n\n1. e4 *\n");
     let done = scratch.run(&["verify", "g.pgn"]);
-    assert_eq!((done.out.as_str(), done.status), ("g.pgn: no damage found\n", 0));
+    assert_eq!((done.out.as_str(), done.status), ("g.pgn: no damage found, 2 warnings\n", 0));
     assert!(
         done.err.contains("warning[W-PGN-TAGVALUE]: TimeControl is `3 min`; expected"),
         "{}",

@@ -544,7 +544,8 @@ fn unknown_values_of_a_library_are_left_out() {
     let wanted = serde_json::json!({
         "white": 1, "draws": 0, "black": 0, "reached": 1, "opening": null,
         "moves": [{"uci": "e2e4", "san": "e4", "white": 1, "draws": 0, "black": 0,
-                   "reached": 1, "game": null, "opening": null}],
+                   "reached": 1, "game": null,
+                   "opening": {"eco": "B00", "name": "King's Pawn Game"}}],
         "topGames": [], "recentGames": [],
     });
     assert_eq!(answer, wanted);

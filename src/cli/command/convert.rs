@@ -29,10 +29,9 @@ use epdb_source::{FileFormat, GameFormat, name_of};
 ///
 /// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
 /// .pgn, .pgc and .parquet. Names of text files may also end in .gz or .zst. Games, opening books and
-/// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions are
-/// converted to one game. Without it, each record is converted to a game: a suite of problems with pv or bm as
-/// moves, id as the tag Event, and am, ce, dm and c0 to c9 as comments. An existing store or library is replaced only with --force. To add to a
-/// store, use `import`.
+/// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions become
+/// one game. Without it, each record becomes a game: pv or bm are its moves, id is the tag Event, and am,
+/// ce, dm and c0 to c9 are comments. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb

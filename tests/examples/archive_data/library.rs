@@ -49,8 +49,8 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<String>> {
     }
     fs::write(folder.join("digests.epa"), Library::of_digests(1025).archive(&default)?)?;
     samples.push(
-        "    {\n      \"name\": \"A library without records, whose digests have two groups\",\n      \
-         \"text\": [],\n      \"file\": \"archive/digests.epa\"\n    }"
+        "    {\n      \"name\": \"A library whose digests have two groups\",\n      \
+         \"text\": [\"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\"],\n      \"file\": \"archive/digests.epa\"\n    }"
             .to_string(),
     );
     let store = folder.with_file_name("store");
@@ -139,7 +139,7 @@ impl Library {
             digests.insert((u128::from(high) << 64 | u128::from(game)).to_be_bytes());
         }
         Library {
-            records: Vec::new(),
+            records: vec![EpdRecord::new(Position::START)],
             ledger: TallyLedger { origin, games: Some(digests) },
             games: Vec::new(),
         }
