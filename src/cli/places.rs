@@ -25,6 +25,8 @@ const RESULT: &str = "output";
 
 /// The command that replaces an input by the records that --where selects.
 const SELECTING: &str = "filter";
+/// Names of the commands that take some records of their inputs.
+const TAKING_SOME: [&str; 5] = ["sample", "get", "search", "intersect", "subtract"];
 
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,6 +98,8 @@ struct Files {
     writes_games: bool,
     /// True if excluding records is the purpose of the command.
     is_selecting: bool,
+    /// True if the command takes some records of its inputs.
+    takes_some: bool,
     /// True if the command has the option --if, which keeps the records that it does not change.
     has_condition: bool,
     /// Inputs for which a note was already printed.
@@ -122,6 +126,7 @@ impl Files {
             not_records: BTreeMap::new(),
             writes_games: false,
             is_selecting: false,
+            takes_some: false,
             has_condition: false,
             noted: BTreeSet::new(),
             earlier_rejects: None,
@@ -135,7 +140,11 @@ impl Files {
         let path = path.display();
         let left_out = self.left_out.get(identity).filter(|_| !self.is_selecting);
         let not_records = self.not_records.get(identity).filter(|format| !self.keeps(**format));
-        let text = if let Some(format) = not_records {
+        let text = if self.takes_some {
+            format!(
+                "replacing {path} would lose the records that are not taken: name another output"
+            )
+        } else if let Some(format) = not_records {
             let what = format.content();
             format!("{path} holds {what}, not records: name another output, or the {what} are lost")
         } else if let Some(rejects) = &self.earlier_rejects {
@@ -186,6 +195,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     *files() = Files {
         force,
         is_selecting: command.get_name() == SELECTING,
+        takes_some: TAKING_SOME.contains(&command.get_name()),
         has_condition: command.get_arguments().any(|argument| argument.get_id() == "condition"),
         earlier_rejects: values(matches, "rejects").into_iter().find(has_content),
         ..Files::new()
@@ -308,7 +318,11 @@ fn kept(path: &Path) -> Option<&'static str> {
     match format_of_file(path, None).ok()? {
         FileFormat::Epdb => Some("a store"),
         FileFormat::Shards => Some("a sharded archive"),
-        FileFormat::Epa if Archive::open(path).is_ok_and(|it| it.is_library()) => Some("a library"),
+        FileFormat::Epa => match Archive::open(path) {
+            Ok(archive) => archive.is_library().then_some("a library"),
+            // It may have been a library, and `export` saves what is left of it.
+            Err(_) => (path.metadata().ok()?.len() > 0).then_some("a damaged archive"),
+        },
         _ => None,
     }
 }

@@ -338,7 +338,10 @@ const WHOLE: &str = "--positions is for an output of positions, not of games";
 
 /// A source has positions where games are needed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{0} has positions, and games are needed here: give files of games (.pgn or .pgc)")]
+#[error(
+    "{0} has positions, and games are needed here: give files of games (.pgn or .pgc), or write the games that a \
+     library keeps first: `epdb search {0} --where 'plies > 0' -o FILE.pgn`"
+)]
 struct NoGames(Arc<str>);
 
 /// The paths, or standard input if there are no paths.

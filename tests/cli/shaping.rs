@@ -120,7 +120,7 @@ fn every_command_that_reads_has_where() {
 fn a_page_explains_the_language() {
     let scratch = Scratch::new();
     let page = out(&scratch, &["help", "where"]);
-    for word in ["legal_moves", "stalemate", "illegal(bm)", "material in ['KRPkr', 'KRkrp']"] {
+    for word in ["legal_moves", "stalemate", "illegal(bm)", "material('RPP v R')"] {
         assert!(page.contains(word), "{word}");
     }
 }

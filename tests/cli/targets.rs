@@ -831,6 +831,41 @@ fn an_archive_is_replaced_by_a_smaller_one_only_by_force() {
     }
 }
 
+/// A command that takes some records does not replace its input by them.
+#[test]
+fn an_input_is_not_replaced_by_some_of_its_records() {
+    let lines = ["e3", "e4"].map(|mv| format!("4k3/8/8/8/8/8/4P3/4K3 w - - bm {mv};\n")).concat();
+    let scratch = Scratch::with("a.epd", &lines);
+    scratch.write("b.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    scratch.write("g.pgn", "1. e4 e5 1-0\n\n1. d4 d5 0-1\n");
+    let games = scratch.text("g.pgn");
+    for args in [
+        &["sample", "-n", "1", "a.epd", "-o", "a.epd"][..],
+        &["get", "a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -", "-o", "a.epd"],
+        &["intersect", "a.epd", "b.epd", "-o", "a.epd"],
+        &["subtract", "a.epd", "b.epd", "-o", "a.epd"],
+        &["sample", "-n", "1", "g.pgn", "-o", "g.pgn"],
+        &["search", "g.pgn", "--where", "plies > 1", "-n", "1", "-o", "g.pgn"],
+    ] {
+        let done = scratch.run(args);
+        let told = "would lose the records that are not taken: name another output";
+        assert!(done.status == 2 && done.err.contains(told), "{args:?}: {}", done.err);
+        assert!(scratch.text("a.epd") == lines && scratch.text("g.pgn") == games, "{args:?}");
+    }
+}
+
+/// What is left of an archive that is cut is not replaced without a word.
+#[test]
+fn a_damaged_archive_is_replaced_only_by_force() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(50));
+    assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
+    let bytes = scratch.read("a.epa");
+    scratch.write("a.epa", &bytes[..bytes.len() - 100]);
+    let done = scratch.run(&["pack", "a.epd", "-o", "a.epa"]);
+    assert!(done.status == 2 && done.err.contains("is a damaged archive: --force"), "{}", done.err);
+    assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa", "--force"]).status, 0);
+}
+
 /// Stores and libraries are replaced only on request, whatever is written; other files always are.
 #[test]
 fn stores_and_libraries_are_replaced_only_by_force() {

@@ -29,7 +29,7 @@ use epdb_library::value::EvalContext;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Change only records for which this expression is true; the other records are written unchanged. With
+    /// Change only records for which this expression is true; the others keep their content. With
     /// --where, the other records are left out
     #[arg(long = "if", value_name = "EXPR")]
     condition: Option<Expression>,

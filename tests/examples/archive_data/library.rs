@@ -10,7 +10,7 @@ use epdb_chess::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, Tal
 use epdb_chess::model::rules::Playable;
 use epdb_chess::model::{EpdRecord, Position};
 use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
-use epdb_chess::text::{FormatOptions, epd, san};
+use epdb_chess::text::{FormatOptions, Profile, epd, san};
 use epdb_library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
 use epdb_store::{ImportOptions, Store, StoreOptions};
 
@@ -47,10 +47,11 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<String>> {
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
     }
-    fs::write(folder.join("digests.epa"), Library::of_digests(1025).archive(&default)?)?;
+    fs::write(folder.join("digests.epa"), Library::of_digests(1025)?.archive(&default)?)?;
     samples.push(
         "    {\n      \"name\": \"A library whose digests have two groups\",\n      \
-         \"text\": [\"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\"],\n      \"file\": \"archive/digests.epa\"\n    }"
+         \"text\": [\"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\",\n        \
+         \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\"],\n      \"file\": \"archive/digests.epa\"\n    }"
             .to_string(),
     );
     let store = folder.with_file_name("store");
@@ -128,7 +129,7 @@ impl Library {
         Ok(Library { records, ledger: TallyLedger { origin, games: Some(digests) }, games })
     }
 
-    fn of_digests(games: u64) -> Library {
+    fn of_digests(games: u64) -> Result<Library> {
         let settings = TallyOptions::default().settings(false, false, None);
         let source = TallySource { name: "games.pgn".to_string(), games, ..TallySource::default() };
         let origin = TallyOrigin { settings, sources: vec![source], ..TallyOrigin::default() };
@@ -138,11 +139,14 @@ impl Library {
             let high = game.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             digests.insert((u128::from(high) << 64 | u128::from(game)).to_be_bytes());
         }
-        Library {
-            records: vec![EpdRecord::new(Position::START)],
+        let start = Playable::new(&Position::START)?;
+        let e4 = san::find(&start, b"e4", Profile::Strict).map_err(|error| error.to_string())?;
+        let records = vec![Position::START, *start.after(e4.mv).position()];
+        Ok(Library {
+            records: records.into_iter().map(EpdRecord::new).collect(),
             ledger: TallyLedger { origin, games: Some(digests) },
             games: Vec::new(),
-        }
+        })
     }
 
     fn text(&self) -> Vec<u8> {

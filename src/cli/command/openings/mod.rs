@@ -26,39 +26,32 @@ use total::Total;
 
 /// Show the results of games by opening, and the Elo of a match
 ///
-/// If all games are between the same two players, the last lines are the total of the match: Elo and normalized
-/// Elo with their 95 % intervals, the likelihood of superiority (LOS) and, with --sprt, the LLR. They are
-/// computed from pairs of games or, if there are no pairs, from single games.
+/// The opening of a game is the position of its FEN tag. Without this tag, it is the last position of the
+/// main line that is also in the book (--book), or else the usual start position.
 ///
-/// The opening of a game is the position of its FEN tag. Without this tag, the opening is the last position
-/// of the main line that is also in the book (--book). If no position is in the book, the opening is the
-/// usual start position.
+/// Each row has the number of games and of pairs; White's wins, draws and losses; White's score; the share of
+/// draws; and the pentanomial: the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points for the player whom the
+/// games name first. A pair is two games of one opening between the same players with the colours swapped.
+/// Openings of the book come first, in the order of the book.
 ///
-/// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
-/// the share of draws; and the pentanomial. A pair is two games of one opening between the same
-/// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
-/// 0.5, 1, 1.5 and 2 points for the player whom the games name first, White before Black. If all games are
-/// between the same two players, this is White of the first game, and the output names both: with --json in the
-/// field players, otherwise in the columns player and opponent. Openings of the book come first, in the order of
-/// the book.
+/// If all games are between the same two players, the output names both, the first is White of the first game,
+/// and the last lines are the total of the match: Elo and normalized Elo with their 95 % intervals, the
+/// likelihood of superiority (LOS) and, with --sprt, the LLR, by pairs or, if there are none, by games.
 ///
-/// With -o, the openings are written instead: the records of the book in their order. Without --book, the
-/// start positions are written.
+/// With -o, the openings are written: the records of the book, or else the start positions.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb openings match.pgn
   epdb openings match.pgn --sprt elo0=0 elo1=5
   epdb openings match.pgn --book UHO.epd --where 'pairs >= 5 && draw_rate <= 0.9' -o good.epd")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Take the openings from this book: the positions of a file, or the last positions of the games in a
-    /// file
+    /// Take the openings from this book: the positions of a file, or the last ones of its games
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Show only openings for which this expression is true. It may use the fields games, pairs,
-    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the pentanomial). It may also
-    /// use all fields of `epdb help where`; they refer to the opening's record in the book
+    /// wins, draws, losses, unknown, score, draw_rate, p0 to p4 (the pentanomial), and all fields of
+    /// `epdb help where`, which refer to the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print only the total of a match of two players, with --json as one object
