@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +26,7 @@ const RESULT: &str = "output";
 /// The command that replaces an input by the records that --where selects.
 const SELECTING: &str = "filter";
 /// Names of the commands that take some records of their inputs.
-const TAKING_SOME: [&str; 5] = ["sample", "get", "search", "intersect", "subtract"];
+const TAKING_SOME: [&str; 3] = ["sample", "get", "search"];
 
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -321,7 +321,7 @@ fn kept(path: &Path) -> Option<&'static str> {
         FileFormat::Epa => match Archive::open(path) {
             Ok(archive) => archive.is_library().then_some("a library"),
             // It may have been a library, and `export` saves what is left of it.
-            Err(_) => (path.metadata().ok()?.len() > 0).then_some("a damaged archive"),
+            Err(_) => begins_archive(path).then_some("a damaged archive"),
         },
         _ => None,
     }
@@ -341,6 +341,12 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     Ok(())
+}
+
+fn begins_archive(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut head));
+    read.is_ok() && FileFormat::from_bytes(&head) == Some(FileFormat::Epa)
 }
 
 fn is_input(path: &Path) -> bool {

@@ -427,7 +427,7 @@ fn records_outside_of_damaged_blocks_are_exported() {
         (&["--block", "32", "kings.epd"], "blocks", "block"),
     ];
     for (kind, part, word) in kinds {
-        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind].concat());
+        let sound = bench.make(&[&["pack", "--force", "-o", "a.epa"], kind].concat());
         let (_, all, _) = bench.epdb(&["export", "a.epa"], "");
         let all: Vec<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
         for share in [0, 7] {
@@ -485,7 +485,8 @@ fn positions_outside_of_damaged_blocks_are_found() {
         (&["--sorted", "--block", "16"], "blocks"),
     ];
     for (kind, part) in kinds {
-        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
+        let sound =
+            bench.make(&[&["pack", "--force", "-o", "a.epa"], kind, &["first.epd"]].concat());
         let (_, all, _) = bench.epdb(&["export", "a.epa"], "");
         bench.write("asked.fen", &all);
         let (_, complete, _) = bench.epdb(&["get", "a.epa", "-f", "asked.fen", "--tag"], "");
@@ -515,7 +516,8 @@ fn records_before_a_missing_end_are_counted_and_found() {
     let kinds: [&[&str]; 4] =
         [&["--level", "fast"], &["--block", "16"], &["--sorted", "--block", "16"], &["--verbatim"]];
     for kind in kinds {
-        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
+        let sound =
+            bench.make(&[&["pack", "--force", "-o", "a.epa"], kind, &["first.epd"]].concat());
         let archive = Archive::open(bench.path("a.epa")).unwrap();
         let blocks = archive.parts().into_iter().find(|part| part.name == "blocks");
         // At level fast, the heap with all records comes after the rows.
@@ -651,7 +653,10 @@ fn a_file_that_is_cut_off_while_it_is_read_is_an_error() {
     scratch.write("a.epd", lines.concat());
     for level in [&["--level", "fast"][..], &["--level", "fast", "--sorted"], &[], &["--verbatim"]]
     {
-        assert_eq!(scratch.run(&[&["pack", "a.epd", "-o", "a.epa"], level].concat()).status, 0);
+        assert_eq!(
+            scratch.run(&[&["pack", "--force", "a.epd", "-o", "a.epa"], level].concat()).status,
+            0
+        );
         let bytes = scratch.read("a.epa");
         for (command, asks) in [
             (&["get", "a.epa", "-f", "-"][..], true),

@@ -151,7 +151,7 @@ fn commands_leave_nothing_to_the_next_ones() {
     let twice = script(&scratch, &["book.epd"], &["perft 2 --threads 1", "perft 2"]);
     let direct = scratch.run(&["perft", START, "--depth", "2"]);
     assert_eq!(twice.out, direct.out.repeat(2));
-    let lines = ["get -o new.epd", "get -o new.epd", "get -o book.epd", "get"];
+    let lines = ["get -o new.epd", "get -o new.epd", "get -o other.epd", "get"];
     let done = script(&scratch, &["book.epd"], &lines);
     assert_eq!((done.status, done.err.as_str()), (0, ""));
 }

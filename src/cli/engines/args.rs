@@ -16,7 +16,7 @@ pub(crate) struct EngineArgs {
     /// several --engine, the name of the output needs {engine}
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
-    /// Search N nodes per record: a number, or one with K, M or G for thousands, millions or billions
+    /// Search N nodes per record; K, M and G stand for thousands, millions and billions
     #[arg(long, value_name = "N", value_parser = parse_nodes)]
     nodes: Option<NonZeroU64>,
     /// Search to this depth in plies

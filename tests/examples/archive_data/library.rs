@@ -51,7 +51,7 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<String>> {
     samples.push(
         "    {\n      \"name\": \"A library whose digests have two groups\",\n      \
          \"text\": [\"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\",\n        \
-         \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\"],\n      \"file\": \"archive/digests.epa\"\n    }"
+         \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3\"],\n      \"file\": \"archive/digests.epa\"\n    }"
             .to_string(),
     );
     let store = folder.with_file_name("store");
