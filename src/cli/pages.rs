@@ -336,8 +336,8 @@ and `filter` have --explain, which says what the position decides, and the numbe
 
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
-true. `!` needs a test without `!` in the same position: iqp and !check. Alone it is refused: almost every game has a
-position without check. Positions after a null move are not read, so the one before it is the last one.
+true. `!` needs a test without `!` in the same position: iqp and !check. Alone it is refused: almost every
+game has a position without check. Positions after a null move are not read, so the one before it is the last one.
   ever(E)  never(E)  all(E)   some position, no position, all positions make E true
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
@@ -351,10 +351,10 @@ position without check. Positions after a null move are not read, so the one bef
   ply                    plies before the position: iqp and ply <= 40. Tests beside never(...) and so on
                          need one position: iqp and last(rook_ending). stm and ply go into such a term
 
-A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
-standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
-fields of a six-field FEN. Types and names are checked before the first record is read. Unknown
-names that begin with a small letter, or look like a typing error, are errors. A tag or private opcode that occurs in no record is reported at the end.
+A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the standard are
+numbers if they look like numbers. hmvc and fmvn are found as operations and as the fields of a six-field FEN.
+Types and names are checked before the first record is read. Unknown names that begin with a small letter, or look
+like a typing error, are errors. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
@@ -496,8 +496,7 @@ Objects, by command. Brackets show the fields of nested objects.
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
   verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard
-             text, not checked), findings (texts), warnings,
-             games_without_checksum
+             text, not checked), findings (texts), warnings, games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use epdb_archive::Archive;
+use epdb_archive::{Archive, ArchiveError};
 use epdb_base::new_file::destination;
 use epdb_source::{FileFormat, format_of_file, name_of};
 
@@ -320,8 +320,9 @@ fn kept(path: &Path) -> Option<&'static str> {
         FileFormat::Shards => Some("a sharded archive"),
         FileFormat::Epa => match Archive::open(path) {
             Ok(archive) => archive.is_library().then_some("a library"),
+            Err(ArchiveError::NotAnArchive) => None,
             // It may have been a library, and `export` saves what is left of it.
-            Err(_) => begins_archive(path).then_some("a damaged archive"),
+            Err(_) => Some("a damaged archive"),
         },
         _ => None,
     }
@@ -341,12 +342,6 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     Ok(())
-}
-
-fn begins_archive(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut head));
-    read.is_ok() && FileFormat::from_bytes(&head) == Some(FileFormat::Epa)
 }
 
 fn is_input(path: &Path) -> bool {

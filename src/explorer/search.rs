@@ -54,7 +54,7 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
         searched += 1;
         if let Some(ply) = expression.first_match(&game, &place) {
             let found = GameMatch::at(&game, ply);
-            totals.add_game(&game, found.played.as_ref().map(|(_, san)| san), Color::White);
+            totals.add_game(&game, found.played.as_ref(), Color::White);
             games.push(MatchObject::new(&game, &found));
             if games.len() == 2 * MAX_LISTED {
                 keep_best(&mut games);

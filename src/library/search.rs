@@ -150,9 +150,9 @@ pub struct Totals {
 
 impl Totals {
     /// Counts a game from the point of view of a side, with the move that it plays next.
-    pub fn add_game(&mut self, game: &Game, next_move: Option<&San>, side: Color) {
+    pub fn add_game(&mut self, game: &Game, played: Option<&(Move, San)>, side: Color) {
         let results = self.games.add_tags(game, side);
-        if let Some(san) = next_move {
+        if let Some((_, san)) = played {
             self.next_moves.entry(san.to_string()).or_default().add(results);
         }
     }

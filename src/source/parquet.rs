@@ -247,7 +247,7 @@ impl Rows {
             }
         }
         self.done = 0;
-        let rows = self.file.rows_at_once(group, &self.leaves, READ_ROWS);
+        let rows = self.file.begin_group(group, &self.leaves, READ_ROWS);
         self.batch_rows = rows.map_err(|reason| {
             let row = self.rows_before() + 1;
             Error::new(format!("row {row}: {reason}"))
@@ -331,12 +331,12 @@ impl PageReader {
         }
     }
 
-    /// The number of rows of a row group, up to `max_rows`, that fit a quarter of the memory, by what the
-    /// file says.
+    /// Begins a row group. Returns the number of its rows, up to `max_rows`, that fit a quarter of the memory, by
+    /// what the file says.
     ///
     /// # Errors
     /// The reason why a mean row does not fit the memory. Columns overlap.
-    pub(super) fn rows_at_once(
+    pub(super) fn begin_group(
         &self,
         group: &RowGroupMetaData,
         leaves: &[usize],
@@ -438,29 +438,33 @@ impl<R: Read> HeaderReader<R> {
     /// `None` if this is no header. Its fields are: type, uncompressed size, compressed size, perhaps a checksum, and
     /// a structure whose first field is the number of values.
     fn header(mut self) -> Option<PageHeader> {
-        let (mut size, mut content, mut values) = (None, None, None);
+        let (mut size, mut content) = (None, None);
+        let mut values = 0;
         let mut id = 0;
         while let Some((kind, next)) = self.field(id)? {
             id = next;
             match (kind, id) {
                 (Kind::INTEGER, 2) => size = Some(self.number()?),
                 (Kind::INTEGER, 3) => content = Some(self.number()?),
-                (Kind::STRUCTURE, _) => match self.field(0)? {
-                    None => {}
-                    Some((Kind::INTEGER, 1)) => {
-                        values = Some(self.number()?);
-                        self.skip_fields(1, 0)?;
-                    }
-                    Some((kind, id)) => {
-                        self.skip(kind, 0)?;
-                        self.skip_fields(id, 0)?;
-                    }
-                },
+                (Kind::STRUCTURE, _) => values = self.values()?,
                 _ => self.skip(kind, 0)?,
             }
         }
-        let memory = values.unwrap_or(0).saturating_mul(VALUE_BYTES).saturating_add(size?);
+        let memory = values.saturating_mul(VALUE_BYTES).saturating_add(size?);
         Some(PageHeader { len: self.len, content: content?, memory })
+    }
+
+    /// Reads the structure of a kind of page, and returns the number of values; 0 if there is none.
+    fn values(&mut self) -> Option<u64> {
+        let (mut values, mut id) = (0, 0);
+        while let Some((kind, next)) = self.field(id)? {
+            id = next;
+            match (kind, id) {
+                (Kind::INTEGER, 1) => values = self.number()?,
+                _ => self.skip(kind, 0)?,
+            }
+        }
+        Some(values)
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -502,14 +506,6 @@ impl<R: Read> HeaderReader<R> {
         None
     }
 
-    fn skip_fields(&mut self, mut id: u64, depth: u32) -> Option<()> {
-        while let Some((kind, next)) = self.field(id)? {
-            id = next;
-            self.skip(kind, depth)?;
-        }
-        Some(())
-    }
-
     fn skip(&mut self, kind: Kind, depth: u32) -> Option<()> {
         match kind {
             Kind::TRUE | Kind::FALSE => {}
@@ -520,7 +516,11 @@ impl<R: Read> HeaderReader<R> {
                     self.byte()?;
                 }
             }
-            Kind::STRUCTURE if depth < MAX_DEPTH => self.skip_fields(0, depth + 1)?,
+            Kind::STRUCTURE if depth < MAX_DEPTH => {
+                while let Some((kind, _)) = self.field(0)? {
+                    self.skip(kind, depth + 1)?;
+                }
+            }
             _ => return None,
         }
         Some(())

@@ -222,8 +222,7 @@ impl ColumnFile {
             self.checks.verify_chunk(&file, self.group(group), group, leaf)?;
         }
         let pages = PageReader::new(file, self.memory_bytes);
-        let rows =
-            pages.rows_at_once(self.group(group), &leaves, batch_rows).map_err(Error::new)?;
+        let rows = pages.begin_group(self.group(group), &leaves, batch_rows).map_err(Error::new)?;
         let mut reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
             pages.clone(),
             self.metadata.clone(),

@@ -56,7 +56,7 @@ pub(crate) fn search<'py>(
             {
                 let found = GameMatch::at(game, ply);
                 let side = player.as_ref().map_or(Color::White, |player| player.side_in(game));
-                totals.add_game(game, found.played.as_ref().map(|(_, san)| san), side);
+                totals.add_game(game, found.played.as_ref(), side);
                 if matches.len() < limit {
                     matches.push(MatchObject::new(game, &found));
                 }

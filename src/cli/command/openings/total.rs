@@ -8,7 +8,7 @@ use crate::cli::terminal::many;
 use epdb_library::openings::MatchResults;
 use epdb_referee::Sprt;
 use epdb_referee::sprt::SprtState;
-use epdb_referee::strength::{Estimate, Strength, strength};
+use epdb_referee::strength::strength;
 
 /// The total of a match; an object of `openings --total --json`.
 #[derive(Serialize)]
@@ -29,8 +29,6 @@ pub(super) struct Total<'a> {
     llr: Option<f64>,
     llr_lower: Option<f64>,
     llr_upper: Option<f64>,
-    #[serde(skip)]
-    strength: Strength,
     #[serde(skip)]
     test: Option<SprtState>,
 }
@@ -59,7 +57,6 @@ impl<'a> Total<'a> {
             llr: test.map(|test| test.llr),
             llr_lower: test.map(|test| test.lower),
             llr_upper: test.map(|test| test.upper),
-            strength,
             test,
         })
     }
@@ -67,7 +64,7 @@ impl<'a> Total<'a> {
 
 impl fmt::Display for Total<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Total { player, opponent, games, wins, draws, losses, strength, .. } = self;
+        let Total { player, opponent, games, wins, draws, losses, score, los, .. } = self;
         let pairs: u64 = self.pentanomial.iter().sum();
         let basis = if pairs > 0 { many(pairs, "pair") } else { many(*games, "game") };
         writeln!(
@@ -78,10 +75,10 @@ impl fmt::Display for Total<'_> {
         writeln!(
             f,
             "Elo {}, nElo {}, LOS {:.1} %, score {:.1} % of {basis}",
-            shown(strength.elo),
-            shown(strength.normalized),
-            strength.superiority * 100.0,
-            strength.score * 100.0
+            shown(self.elo, self.elo_error),
+            shown(self.nelo, self.nelo_error),
+            los * 100.0,
+            score * 100.0
         )?;
         match &self.test {
             Some(test) => writeln!(f, "{test}"),
@@ -90,7 +87,7 @@ impl fmt::Display for Total<'_> {
     }
 }
 
-fn shown(Estimate { value, error }: Estimate) -> String {
+fn shown(value: Option<f64>, error: Option<f64>) -> String {
     let number = |number: Option<f64>| number.map_or_else(|| "-".into(), |it| format!("{it:.1}"));
     format!("{} ± {}", number(value), number(error))
 }

@@ -208,7 +208,7 @@ impl<'a> Search<'a> {
     fn take_game(&mut self, game: &Game, ply: u32) -> anyhow::Result<()> {
         let found = GameMatch::at(game, ply);
         let side = self.player.as_ref().map_or(Color::White, |player| player.side_in(game));
-        self.games.add_game(game, found.played.as_ref().map(|(_, san)| san), side);
+        self.games.add_game(game, found.played.as_ref(), side);
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
         let mut payload = ply.to_le_bytes().to_vec();

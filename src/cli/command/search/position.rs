@@ -68,7 +68,7 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
         let mut next = || {
             let found = games.next_game()?;
             if let Some(FoundGame { game, played, .. }) = &found {
-                totals.add_game(game, played.as_ref().map(|(_, san)| san), Color::White);
+                totals.add_game(game, played.as_ref(), Color::White);
             }
             Ok(found)
         };
