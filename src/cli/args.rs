@@ -460,6 +460,16 @@ impl WriteArgs {
         Ok(())
     }
 
+    /// True if no option asks for another form of the text.
+    pub(crate) fn is_usual(&self) -> bool {
+        let WriteArgs { format, counters, castling, ep, compat } = self;
+        format.is_none()
+            && counters.is_none()
+            && compat.is_none()
+            && *castling == CastlingForm::default()
+            && *ep == EnPassantForm::default()
+    }
+
     /// The options of the text writer for an output of this format; `named` is the format that the
     /// name of the output shows.
     pub(crate) fn options(&self, output: FileFormat, named: Option<FileFormat>) -> FormatOptions {
