@@ -494,7 +494,8 @@ Objects, by command. Brackets show the fields of nested objects.
              year, month, date, event. If not known, rating and year are 0, month is null, and others are
              omitted. With --where or --player also ply, move and fen (of the first match). At last an
              object of totals: of (games, or visits of a library without games), side (whose wins are
-             counted: white or player), games, wins, draws, losses, unknown, points, score, and moves,
+             counted: white, player, or pattern, the side that has White's part in flipcolor(...)), games,
+             wins, draws, losses, unknown, points, score, and moves,
              openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions

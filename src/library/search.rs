@@ -249,7 +249,8 @@ impl ResultsObject {
 pub struct TotalsObject {
     /// `games`, or `visits` of a library without games.
     pub of: &'static str,
-    /// The side whose wins are counted: `white` or `player`.
+    /// The side whose wins are counted: `white`, `player`, or `pattern`, the side that has White's part in an
+    /// expression with `flipcolor`.
     pub side: &'static str,
     /// All matches.
     #[serde(flatten)]
