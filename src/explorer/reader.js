@@ -37,7 +37,7 @@ const beside = (name) => new URL(name, import.meta.url);
  * when a library needs it; `tally` is the module that also counts and finds games, which is received for the first of
  * these.
  */
-export async function load(wasm, { model = beside("shipped.bin"), tally = beside("tally.wasm"), fetch } = {}) {
+export async function load(wasm, { model = beside("shipped.model"), tally = beside("tally.wasm"), fetch } = {}) {
   const host = new Host(fetch ?? globalThis.fetch.bind(globalThis));
   const module = await WebAssembly.compile(await host.bytesOf(wasm));
   return new Reader(host, { module, model, tally });

@@ -10,7 +10,7 @@ import { Failed, load } from "../../src/explorer/reader.js";
 import { built, games, hostOf, random, run, serve } from "./files.mjs";
 
 const wasm = fs.readFileSync(path.join(built, "explorer.wasm"));
-const model = fs.readFileSync(path.join(built, "shipped.bin"));
+const model = fs.readFileSync(path.join(built, "shipped.model"));
 const tally = fs.readFileSync(path.join(built, "tally.wasm"));
 const open = (host) => load(wasm, { model, tally, fetch: host?.fetch });
 

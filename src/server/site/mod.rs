@@ -166,7 +166,7 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
         data("worker", "text/plain", &bundle::script("reader_worker.js")),
         data("wasm", octets, &STANDARD.encode(compressed("explorer.wasm")?)),
         data("tally", octets, &STANDARD.encode(compressed("tally.wasm")?)),
-        data("model", octets, &STANDARD.encode(assets::content("shipped.bin"))),
+        data("model", octets, &STANDARD.encode(assets::content("shipped.model"))),
     ];
     for (number, source) in sources.iter().enumerate() {
         let archive = fs::read(source.file(folder))?;
