@@ -1076,6 +1076,8 @@ fn positions_of_games_are_written_once() {
     assert!(done.out.starts_with(
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - fmvn 1; hmvc 0; sm e4;"
     ));
+    let moves = ", 2 of them with another next move (sm) than the one that is kept\n";
+    assert!(done.err.contains(moves), "{}", done.err);
     // Records that are not from games may contradict each other.
     scratch.run(&["convert", "g.pgn", "r.epd"]);
     let done = scratch.run(&["dedupe", "r.epd", "--deny-conflicts"]);
