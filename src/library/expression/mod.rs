@@ -168,14 +168,6 @@ impl Expression {
         })
     }
 
-    /// The same expression without the mirror images of `flipcolor`; `None` if there are none.
-    pub fn without_color_flips(&self) -> Option<Expression> {
-        const FLIP: &str = "flipcolor";
-        // What remains of `flipcolor(E)` is `(E)`.
-        let is_flipped = self.text.contains(FLIP);
-        is_flipped.then(|| Expression::parse(&self.text.replace(FLIP, "")).ok())?
-    }
-
     /// The text of the expression.
     pub fn text(&self) -> &str {
         &self.text

@@ -31,7 +31,9 @@ use epdb_chess::text::{ParseOptions, Profile};
 use epdb_library::expression::Expression;
 use epdb_library::game_tag::PlayerSearch;
 use epdb_library::kept_games::{GameObject, ListOrder};
-use epdb_library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
+use epdb_library::search::{
+    GameMatch, MatchObject, Matching, Player, Totals, TotalsObject, as_written,
+};
 use epdb_source::{CollectionFile, Item, Source, is_stream, name_of};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -186,7 +188,7 @@ impl<'a> Search<'a> {
             .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
         Ok(Search {
             args,
-            as_written: if player.is_none() { expression.without_color_flips() } else { None },
+            as_written: if player.is_none() { as_written(expression) } else { None },
             player,
             output,
             sorter,
