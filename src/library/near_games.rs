@@ -40,8 +40,23 @@ const ACCENTS: [(&str, &str); 23] = [
 /// assert_eq!(folded_name("Robert HUEBNER"), folded_name("Huebner, R."));
 /// ```
 pub fn folded_name(name: &str) -> String {
+    let (surname, initial) = folded_parts(name);
+    surname.into_iter().chain(initial.map(String::from)).collect::<Vec<_>>().join(" ")
+}
+
+/// The surname of [`folded_name`] without the initial.
+pub(super) fn folded_surname(name: &str) -> String {
+    folded_parts(name).0.join(" ")
+}
+
+/// The words of the surname, and the first initial.
+fn folded_parts(name: &str) -> (Vec<String>, Option<char>) {
     let mut plain = String::new();
     for letter in name.chars().flat_map(char::to_lowercase) {
+        if letter.is_ascii() {
+            plain.push(letter);
+            continue;
+        }
         match ACCENTS.iter().find(|(accented, _)| accented.contains(letter)) {
             Some((_, letters)) => plain += letters,
             None if ('\u{300}'..='\u{36f}').contains(&letter) => {}
@@ -67,8 +82,7 @@ pub fn folded_name(name: &str) -> String {
             }
         }
     };
-    let initial = given.first().and_then(|word| word.chars().next());
-    surname.into_iter().chain(initial.map(String::from)).collect::<Vec<_>>().join(" ")
+    (surname, given.first().and_then(|word| word.chars().next()))
 }
 
 /// Bytes of a game for [`are_near`]. Games of the same players have keys that follow each other in order.

@@ -150,6 +150,8 @@ pub struct UnionStats {
     pub same_board: u64,
     /// Records that contradict another record.
     pub conflicts: u64,
+    /// Positions of games in which another move was played than in the first one, which stays.
+    pub other_moves: u64,
 }
 
 /// A collection without equal records: duplicates are dropped, and records of one position are
@@ -564,6 +566,7 @@ impl Groups {
             && played.is_some_and(|mv| entry.record.operands(Opcode::SM) != Some(mv))
         {
             entry.record.remove(Opcode::SM);
+            self.tally.other_moves += 1;
         }
         for place in self.nearest_first(&entry) {
             let kept = &mut self.group[place];
