@@ -220,7 +220,8 @@ fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 }
 
 impl Target {
-    /// Begins a file; its name decides format and compression.
+    /// Begins a file; its name decides format and compression. An existing file is replaced when the new one is
+    /// complete; a store is kept, unless [`TargetOptions::replace`] says otherwise.
     ///
     /// # Errors
     /// The name has no format, or the file cannot be created.

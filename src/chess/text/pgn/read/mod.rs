@@ -30,8 +30,9 @@ pub struct GameRead<'a> {
     pub number: u64,
     /// Line of the stream in which the game begins, from 1.
     pub line: u64,
-    /// The game, or the error for which it is refused. The next game can be read even after an
-    /// error.
+    /// The game, or the error for which it is refused. A game with a move that cannot be played
+    /// ends before that move, unless [`PgnReadOptions::truncate`] has it refused. The next game can be read even
+    /// after an error.
     pub game: Result<&'a Game, Finding>,
     /// True if the game was cut short: before a move that cannot be played, or by a comment that is not closed.
     pub is_cut_short: bool,

@@ -9,7 +9,7 @@ use crate::text::pgn::language::Language;
 pub struct PgnReadOptions {
     /// The faults that are accepted and repaired. `Strict` accepts only the export format, and
     /// `Standard` the import format of the standard. `Lenient` accepts files as they are found in
-    /// practice, with a warning for each repair.
+    /// practice, with a warning for each repair; it is the default.
     pub profile: Profile,
     /// The language of the piece letters.
     pub language: Language,
