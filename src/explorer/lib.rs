@@ -36,6 +36,8 @@ pub mod reader {
     pub const TALLY_WASM: &[u8] = include_bytes!("tally.wasm.zst");
     /// The built-in model of archives, which the page sends when a library needs it.
     pub use epdb_archive::SHIPPED_MODEL;
+    /// The names of openings, a table that is compressed with zstd.
+    pub use epdb_library::names::BUILT_IN as OPENINGS;
     /// The module of JavaScript that loads both.
     pub const SCRIPT: &str = include_str!("reader.js");
 }

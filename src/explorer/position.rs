@@ -8,16 +8,17 @@ use crate::filter::{FoundRecords, GameFilter};
 use crate::line::ParsedLine;
 use crate::{Explorer, Refusal, Served};
 use epdb_chess::codec::ordinal;
-use epdb_chess::codec::query;
+use epdb_chess::codec::query::Query;
 use epdb_chess::error::Error;
 use epdb_chess::model::rules::{Move, Playable, is_insufficient_material};
-use epdb_chess::model::{Color, EpdRecord, Opcode};
+use epdb_chess::model::{Color, EpdRecord, Opcode, Position};
 use epdb_chess::text::{FormatOptions, epd, san};
 use epdb_library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use epdb_library::explore::object::{OpeningObject, PositionObject, Shown};
 use epdb_library::explore::{self, CellFilter, ExploreOptions, ParentRow, parents};
 use epdb_library::field::{json_operands, json_operations};
 use epdb_library::names::{Names, OpeningName};
+use epdb_source::Lookup;
 
 #[derive(Deserialize, Debug)]
 pub(crate) struct PositionQuery {
@@ -151,7 +152,7 @@ impl PositionAnswer {
         let explored = at.explore(served, line.end(), options)?;
         let FoundRecords { records, numbers, is_cut, applied, .. } = at;
         let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
-        let ask = &mut |queries: &[query::Query]| served.records(queries);
+        let ask = &mut |queries: &[Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
         let parents = parents.transpose()?;
         let opening = names.last_on_line(line.line());
@@ -267,21 +268,36 @@ impl BacksolvedObject {
     }
 }
 
+/// Number of positions of a line that are received together from an address, where each answer takes long.
+const RECEIVED_TOGETHER: usize = 16;
+
+/// The ply of the last position before the end of the line for which the source has records.
+fn last_found(served: &Served, line: &ParsedLine) -> Result<Option<usize>, Refusal> {
+    let plies = 0..line.line().moves().len();
+    let positions: Vec<(usize, &Position)> =
+        plies.filter_map(|ply| Some((ply, line.line().position(ply)?))).collect();
+    for latest in positions.rchunks(RECEIVED_TOGETHER) {
+        if served.lookup().is_remote() {
+            let queries: Vec<Query> =
+                latest.iter().map(|(_, position)| Query::from(*position)).collect();
+            served.lookup().prefetch(&queries);
+        }
+        for (ply, position) in latest.iter().rev() {
+            if served.has(position)? {
+                return Ok(Some(*ply));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// The last position of the line for which the source has records.
 fn nearest(
     served: &Served,
     line: &ParsedLine,
     fens: &[String],
 ) -> Result<Option<Nearest>, Refusal> {
-    let mut ply = None;
-    for before in (0..line.line().moves().len()).rev() {
-        if let Some(position) = line.line().position(before)
-            && served.has(position)?
-        {
-            ply = Some(before);
-            break;
-        }
-    }
+    let ply = last_found(served, line)?;
     let moves = line.line().coordinates();
     Ok(ply.map(|ply| Nearest {
         ply,

@@ -35,12 +35,13 @@ const beside = (name) => new URL(name, import.meta.url);
 /**
  * Loads the reader. `wasm` is its address, a response, or its bytes. `model` is the built-in model, which is received
  * when a library needs it; `tally` is the module that also counts and finds games, which is received for the first of
- * these.
+ * these. `openings` is the table of their names; null leaves positions without names.
  */
-export async function load(wasm, { model = beside("shipped.model"), tally = beside("tally.wasm"), fetch } = {}) {
+export async function load(wasm, options = {}) {
+  const { model = beside("shipped.model"), tally = beside("tally.wasm"), openings = beside("openings.table"), fetch } = options;
   const host = new Host(fetch ?? globalThis.fetch.bind(globalThis));
-  const module = await WebAssembly.compile(await host.bytesOf(wasm));
-  return new Reader(host, { module, model, tally });
+  const [program, table] = await Promise.all([host.bytesOf(wasm), openings && host.bytesOf(openings)]);
+  return new Reader(host, { module: await WebAssembly.compile(program), model, tally, openings: table });
 }
 
 class Reader {
@@ -49,6 +50,7 @@ class Reader {
   /** The module that also counts games; undefined once it runs. */
   #tally;
   #model;
+  #openings;
   #exports;
   #panic = "";
   #onProgress = () => {};
@@ -57,11 +59,12 @@ class Reader {
   /** Requests that wait for their answers. */
   #waiting = new Map();
 
-  constructor(host, { module, model, tally }) {
+  constructor(host, { module, model, tally, openings }) {
     this.#host = host;
     this.#module = module;
     this.#model = model;
     this.#tally = tally;
+    this.#openings = openings;
     this.#start();
   }
 
@@ -70,6 +73,9 @@ class Reader {
     // The done part of nothing is not a number.
     const progress = (part) => this.#onProgress(part || 0);
     this.#exports = new WebAssembly.Instance(this.#module, { host: { panicked, progress } }).exports;
+    if (!this.#openings) return;
+    const { status, body } = this.#call({ openings: {} }, this.#openings);
+    if (status !== 200) throw new Failed(decoder.decode(body));
   }
 
   /**

@@ -381,11 +381,13 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag or a nonstandard opcode, so that only the user knows whether records have
-    /// it.
+    /// True if the field is a tag, a nonstandard opcode or the column of a table, so that only the user knows
+    /// whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
-            Field::Tag(_) | Field::TagOrOperation(..) => true,
+            Field::Tag(_)
+            | Field::TagOrOperation(..)
+            | Field::BuiltinField(BuiltinField::GameNumber) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::BuiltinField(_)
             | Field::Uci(_)

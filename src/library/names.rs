@@ -40,7 +40,7 @@ use epdb_source::{FileFormat, Lines, Source, SourceOptions};
 
 /// The tables a to e of <https://github.com/lichess-org/chess-openings> at commit 51b886249b9e, in the
 /// public domain (CC0-1.0): `cat [a-e].tsv | zstd --ultra -22`.
-const BUILT_IN: &[u8] = include_bytes!("chess_openings.tsv.zst");
+pub const BUILT_IN: &[u8] = include_bytes!("chess_openings.tsv.zst");
 
 /// An ECO code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -151,6 +151,19 @@ impl Names {
     /// The errors of [`Names::add_file`].
     pub fn add_bytes(&mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Result<()> {
         self.add_source(Source::from_bytes(file, bytes, &source_options())?)
+    }
+
+    /// Like [`Names::add_file`], for the text of a file, without warnings about its columns.
+    ///
+    /// # Errors
+    /// A line cannot be read; names before that line were added.
+    pub fn add_text(&mut self, text: &[u8]) -> Result<()> {
+        let mut columns = None;
+        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+            let read = self.add_line(line, &mut columns);
+            read.map_err(|what| Error::new(format!("line {number}: {what}")))?;
+        }
+        Ok(())
     }
 
     fn add_source(&mut self, source: Source) -> Result<()> {
@@ -746,6 +759,12 @@ mod tests {
     fn files_may_stand_behind_each_other() {
         let twice = format!("\u{feff}{TABLE}{TABLE}");
         assert_eq!(names(&[&twice]).unwrap().len(), 3);
+        let mut of_text = Names::new();
+        of_text.add_text(twice.as_bytes()).unwrap();
+        assert_eq!(of_text.by_identity, names(&[TABLE]).unwrap().by_identity);
+        let error =
+            of_text.add_text(b"eco\tname\tpgn\nA00\tAmar\t1. Nh9\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: `Nh9`"), "{error}");
     }
 
     #[test]

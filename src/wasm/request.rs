@@ -16,6 +16,9 @@ use epdb_library::names::Names;
 /// The status of an answer that lists what the host has to give first. Other statuses are those of HTTP.
 pub(crate) const NEEDS: u32 = 0;
 
+/// Maximum size of the table of names of openings in bytes.
+const MOST_OPENINGS: usize = 4 << 20;
+
 /// A request. The bytes after its text are those of the file.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,6 +29,8 @@ enum Request {
     Give { file: String, start: u64 },
     /// Takes the built-in model of archives.
     Model {},
+    /// Takes a table of names of openings.
+    Openings {},
     /// Answers a question at a path of the server.
     Answer { path: String, query: String },
     /// Counts the games of a file into a library, which is a source then.
@@ -91,6 +96,12 @@ impl State {
             Request::Give { file, start } => files().give(&file, start, &bytes),
             Request::Model {} if set_shipped_model(&bytes) => {}
             Request::Model {} => return Err(Error::new("not the model of epdb").into()),
+            Request::Openings {} => {
+                let table = zstd::bulk::decompress(&bytes, MOST_OPENINGS).map_err(Error::from)?;
+                let mut names = Names::new();
+                names.add_text(&table)?;
+                self.names = Arc::new(names);
+            }
             Request::Answer { path, query } => {
                 let no_path = || Refusal::NotFound(format!("there is no path {path}"));
                 let question = Question::named(&path).ok_or_else(no_path)?;

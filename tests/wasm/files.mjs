@@ -3,7 +3,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
-import os from "node:os";
 import path from "node:path";
 
 const epdb = process.env.EPDB ?? new URL("../../target/debug/epdb", import.meta.url).pathname;
@@ -24,15 +23,9 @@ const get = (address) =>
     http.get(address, { agent: false }, read).on("error", reject);
   });
 
-/**
- * Starts a server of sources, and resolves to a function that asks it, and one that ends it. Its table of names of
- * openings is empty, because the reader has none.
- */
+/** Starts a server of sources, and resolves to a function that asks it, and one that ends it. */
 export const serve = async (...sources) => {
-  const names = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "names-")), "none.tsv");
-  fs.writeFileSync(names, "eco\tname\tpgn\n");
-  const options = ["--listen", "127.0.0.1:0", "--openings", names];
-  const server = spawn(epdb, ["serve", ...options, ...sources], { stdio: ["ignore", "pipe", "pipe"] });
+  const server = spawn(epdb, ["serve", "--listen", "127.0.0.1:0", ...sources], { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise((resolve, reject) => {
     let said = "";
     const hear = (text) => {

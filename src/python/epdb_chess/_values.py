@@ -77,7 +77,8 @@ class EpdbWarning(UserWarning):
 
 def warn(warning: EpdbWarning) -> None:
     """Issues a warning about the line that called the package."""
-    level, frame = 2, sys._getframe(1)
+    # A thread of another library that reads a stream has no lines of Python below this one.
+    level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     python_warnings.warn(warning, stacklevel=level)

@@ -24,7 +24,7 @@ impl Asset {
             Some("html") => "text/html; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("wasm") => "application/wasm",
-            Some("model") => "application/octet-stream",
+            Some("model" | "table") => "application/octet-stream",
             _ => "text/javascript; charset=utf-8",
         };
         let hash = blake3::hash(&content).to_hex();
@@ -38,13 +38,14 @@ macro_rules! assets {
     };
 }
 
-/// The reader of libraries in the browser: its script, its programs, and the built-in model of archives.
-fn of_reader() -> [Asset; 4] {
+/// The reader of libraries in the browser: its script, its programs, the built-in model of archives, and the names of openings.
+fn of_reader() -> [Asset; 5] {
     // The files of this program are sound.
     let unpacked = |program| Bytes::from(zstd::decode_all(program).unwrap_or_default());
     [
         Asset::new("reader.js", Bytes::from_static(reader::SCRIPT.as_bytes())),
         Asset::new("shipped.model", Bytes::from_static(reader::SHIPPED_MODEL)),
+        Asset::new("openings.table", Bytes::from_static(reader::OPENINGS)),
         Asset::new("explorer.wasm", unpacked(reader::WASM)),
         Asset::new("tally.wasm", unpacked(reader::TALLY_WASM)),
     ]

@@ -27,6 +27,7 @@ const calls = {
 const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 
 addEventListener("message", ({ data }) => {
-  if (data.program) reader = load(unpacked(data.program), { tally: unpacked(data.tally), model: data.model });
-  else answer(data);
+  if (!data.program) return answer(data);
+  const { program, tally, ...files } = data;
+  reader = load(unpacked(program), { tally: unpacked(tally), ...files });
 });

@@ -19,7 +19,7 @@ const start = () => {
   if (script) {
     const place = URL.createObjectURL(new Blob([script.textContent], { type: "text/javascript" }));
     const started = new Worker(place);
-    started.postMessage({ program: bytesOf("wasm"), tally: bytesOf("tally"), model: bytesOf("model") });
+    started.postMessage({ program: bytesOf("wasm"), tally: bytesOf("tally"), model: bytesOf("model"), openings: bytesOf("openings") });
     return started;
   }
   return new Worker(new URL("reader_worker.js", document.querySelector("script[type=module]").src), { type: "module" });

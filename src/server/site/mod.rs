@@ -167,6 +167,7 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
         data("wasm", octets, &STANDARD.encode(compressed("explorer.wasm")?)),
         data("tally", octets, &STANDARD.encode(compressed("tally.wasm")?)),
         data("model", octets, &STANDARD.encode(assets::content("shipped.model"))),
+        data("openings", octets, &STANDARD.encode(assets::content("openings.table"))),
     ];
     for (number, source) in sources.iter().enumerate() {
         let archive = fs::read(source.file(folder))?;

@@ -8,6 +8,8 @@ export interface Options {
   tally?: string | URL | ArrayBuffer | Uint8Array;
   /** The built-in model of archives, received when a library needs it. */
   model?: string | URL | ArrayBuffer | Uint8Array;
+  /** The table of names of openings; null leaves positions without names. */
+  openings?: string | URL | ArrayBuffer | Uint8Array | null;
   /** What receives files instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
