@@ -308,10 +308,9 @@ fn refuse(error: clap::Error) -> Outcome {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     terminal::print_error(first);
     let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-    if let Some((_, advice)) = MEANT_OPTIONS.iter().find(|(option, _)| unknown == *option) {
-        terminal::print_line(&format!("\n  tip: {advice}"));
-        return Outcome::Failed;
-    }
+    let meant = MEANT_OPTIONS.iter().find(|(option, _)| unknown == *option);
+    let tip = meant.map(|(_, advice)| format!("\n  tip: {advice}"));
+    let rest = tip.as_deref().unwrap_or(rest);
     let is_needed = |line: &&str| !terminal::prints_json() || !line.trim().is_empty();
     rest.lines().filter(is_needed).for_each(terminal::print_line);
     Outcome::Failed

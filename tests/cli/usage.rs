@@ -301,7 +301,11 @@ fn pages_are_found_by_name_and_similar_names_are_suggested() {
         }
     }
     let reverse = scratch.run(&["sort", "--reverse", "--by", "id"]);
-    assert!(reverse.status == 2 && reverse.err.contains("--by=-"), "{}", reverse.err);
+    assert!(
+        reverse.status == 2 && reverse.err.contains("\n  tip: a minus sign"),
+        "{}",
+        reverse.err
+    );
     let unknown = scratch.run(&["count", "--treads", "2"]);
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("--threads"), "{}", unknown.err);
