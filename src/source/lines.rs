@@ -18,7 +18,7 @@ use super::lichess::{evaluation, puzzle, scored};
 use super::notes::Notes;
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
-use epdb_chess::codec::{identity, packed};
+use epdb_chess::codec::identity;
 use epdb_chess::error::{At, Error, Place, Result, TableRow};
 use epdb_chess::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
 use epdb_chess::text::epd::{self, Line, parse_line};
@@ -26,9 +26,9 @@ use epdb_chess::text::lines::{LineEnd, LineReader, Next, too_long};
 use epdb_chess::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
 /// Maximum number of lines in a batch.
-const BATCH_LINES: usize = 1024;
+const BATCH_LINES: usize = 4096;
 /// Maximum number of bytes in a batch.
-const BATCH_BYTES: usize = 1 << 16;
+const BATCH_BYTES: usize = 1 << 18;
 
 /// Lines of text, from an input that may block.
 pub struct Lines {
@@ -338,12 +338,10 @@ impl Parser<'_> {
             return None;
         }
         let identity = &identity::read_board(text)?;
-        let PlainLine { record, is_canonical } = PlainLine::read(text, identity)?;
-        if let Some(filter) = self.judge {
-            let setup = packed::setup_of(identity.board.as_bytes()).ok()?;
-            if !filter.judge(&setup)? {
-                return Some(OneLine::LeftOut);
-            }
+        let line = PlainLine::read(text, identity, self.judge)?;
+        let PlainLine { record, is_canonical, judgement } = line;
+        if !judgement? {
+            return Some(OneLine::LeftOut);
         }
         let encode = self.plain?;
         let is_encoded = if is_canonical {

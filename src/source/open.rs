@@ -152,7 +152,7 @@ impl Source {
         if let Content::Lines(lines) = &mut source.content {
             lines.reader().set_first_line(part.line);
         }
-        source.extent = Extent { line: part.line, length: part.length };
+        source.extent = Extent { line: part.line, length: part.length, ..Extent::default() };
         Ok(source)
     }
 
@@ -533,7 +533,7 @@ impl Source {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
             Content::Book(input) => book::read(input, name, &options, visit),
             Content::Pgn(input) => games::read_pgn(input, may_block, extent, name, &options, visit),
-            Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
+            Content::Pgc(input) => games::read_pgc(input, may_block, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
             Content::Collection(collection) => binary::read(collection, &options, visit),
         }

@@ -115,6 +115,14 @@ impl LevelReader {
         }
     }
 
+    /// The number after the records from which one thread selects from record `start` on.
+    pub(super) fn select_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.select_end(start),
+            LevelReader::Blocks(blocks) => blocks.piece_end(start),
+        }
+    }
+
     /// Returns the size in bytes of each column of the positions, and of the operations. Empty if nothing is
     /// coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {

@@ -20,7 +20,30 @@ use crate::simd::{InstructionSet, Kernel};
 pub fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
     let ordinal = pick(counts.iter().sum())?;
-    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+    InstructionSet::fastest().run(CountedMove { playable, counts, ordinal })
+}
+
+/// The move with an ordinal, where the moves of each class are counted already.
+struct CountedMove<'p> {
+    playable: &'p Playable,
+    counts: [u16; Class::ALL.len()],
+    ordinal: u16,
+}
+
+impl Kernel for CountedMove<'_> {
+    type Output = Option<Move>;
+
+    #[inline(always)]
+    fn run(self) -> Option<Move> {
+        let mut place = self.ordinal;
+        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
+            if place < count {
+                return class.at(self.playable, place).ok();
+            }
+            place -= count;
+        }
+        None
+    }
 }
 
 /// Returns the ordinal of a move; `None` if the move is not legal. Ordinals above 255 exist only on
@@ -73,15 +96,14 @@ impl Kernel for OrdinalOf<'_> {
     }
 }
 
-/// Returns the move with this ordinal; `None` if there are not that many moves.
+/// Returns the move with this ordinal; `None` if there are not that many moves. Only the classes up to that of
+/// the move are counted.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
-    let counts = counts(playable);
-    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+    InstructionSet::fastest().run(MoveAt { playable, ordinal })
 }
 
 struct MoveAt<'p> {
     playable: &'p Playable,
-    counts: [u16; Class::ALL.len()],
     ordinal: u16,
 }
 
@@ -91,13 +113,17 @@ impl Kernel for MoveAt<'_> {
     #[inline(always)]
     fn run(self) -> Option<Move> {
         let mut place = self.ordinal;
-        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
-            if place < count {
-                return class.at(self.playable, place);
-            }
-            place -= count;
+        // Not in a loop, so that each class has its own code to count it.
+        macro_rules! pass_classes {
+            ($($nth:literal)*) => {
+                $(match Class::ALL[$nth].at(self.playable, place) {
+                    Ok(mv) => return Some(mv),
+                    Err(count) => place = place.checked_sub(count)?,
+                })*
+            };
         }
-        None
+        pass_classes!(0 1 2 3 4 5);
+        Class::Pawns.at(self.playable, place).ok()
     }
 }
 
@@ -109,8 +135,7 @@ pub fn list(playable: &Playable) -> Vec<Move> {
             Class::Pieces(role) => {
                 moves.extend(sorted_keys(playable, role).into_iter().map(move_of_key));
             }
-            _ => moves
-                .extend((0..class.count(playable)).filter_map(|place| class.at(playable, place))),
+            _ => moves.extend((0..).map_while(|place| class.at(playable, place).ok())),
         }
     }
     moves
@@ -182,10 +207,7 @@ impl Class {
         match self {
             Class::Pieces(Role::King) => size(playable.king_destinations().bits()),
             Class::Pieces(role) => {
-                let mut count = 0;
-                for from in pieces(playable, role) {
-                    count += size(playable.destinations(from, role).bits());
-                }
+                let (_, count) = Reach::with_count(playable, role);
                 count
             }
             Class::Castling => {
@@ -193,10 +215,7 @@ impl Class {
                     Side::ALL.map(|side| playable.castling(side).is_some());
                 u16::from(king_side) + u16::from(queen_side)
             }
-            Class::Pawns => {
-                let [pushes, left, right] = PawnMoves::new(playable).groups();
-                pawn_moves(pushes) + pawn_moves(left) + pawn_moves(right)
-            }
+            Class::Pawns => PawnMoves::new(playable).count(),
         }
     }
 
@@ -223,26 +242,36 @@ impl Class {
         }
     }
 
-    /// Returns the move at a place of the class.
+    /// Returns the move at a place of the class. If the place is beyond the class, the error is the number of
+    /// moves of the class.
     #[inline(always)]
-    fn at(self, playable: &Playable, place: u16) -> Option<Move> {
+    fn at(self, playable: &Playable, place: u16) -> Result<Move, u16> {
         match self {
+            Class::Pieces(Role::King) => {
+                let reach = Reach { all: playable.king_destinations().bits(), shared: 0 };
+                let to = reach.at(playable, place).ok_or(size(reach.all))?;
+                Ok(Move { from: playable.king(), to, promotion: None })
+            }
             Class::Pieces(role) => {
-                let reach = Reach::new(playable, role);
-                if reach.shared != 0 {
-                    let keys = sorted_keys(playable, role);
-                    return keys.get(usize::from(place)).copied().map(move_of_key);
+                let (reach, count) = Reach::with_count(playable, role);
+                if place >= count {
+                    return Err(count);
                 }
-                let to = reach.at(playable, place)?;
-                let from = Square::lowest(playable.origins(role, to).bits())?;
-                Some(Move { from, to, promotion: None })
+                reach.move_at(playable, role, place).ok_or(count)
             }
             Class::Castling => {
-                let mut rooks = Side::ALL.into_iter().filter_map(|side| playable.castling(side));
-                let to = rooks.nth(place.into())?;
-                Some(Move { from: playable.king(), to, promotion: None })
+                let king_side = playable.castling(Side::King);
+                let queen_side = playable.castling(Side::Queen);
+                let first = king_side.or(queen_side);
+                let second = king_side.and(queen_side);
+                let to = if place == 0 { first } else { second.filter(|_| place == 1) };
+                let to = to.ok_or(u16::from(first.is_some()) + u16::from(second.is_some()))?;
+                Ok(Move { from: playable.king(), to, promotion: None })
             }
-            Class::Pawns => PawnMoves::new(playable).at(playable, place),
+            Class::Pawns => {
+                let moves = PawnMoves::new(playable);
+                moves.at(playable, place).ok_or_else(|| moves.count())
+            }
         }
     }
 }
@@ -264,13 +293,22 @@ struct Reach {
 impl Reach {
     #[inline(always)]
     fn new(playable: &Playable, role: Role) -> Reach {
+        let (reach, _) = Reach::with_count(playable, role);
+        reach
+    }
+
+    /// Also returns the number of moves.
+    #[inline(always)]
+    fn with_count(playable: &Playable, role: Role) -> (Reach, u16) {
         let mut reach = Reach { all: 0, shared: 0 };
+        let mut count = 0;
         for from in pieces(playable, role) {
             let own = playable.destinations(from, role).bits();
             reach.shared |= reach.all & own;
             reach.all |= own;
+            count += size(own);
         }
-        reach
+        (reach, count)
     }
 
     /// Splits the destinations into those of quiet moves and those of captures. Captures come last,
@@ -299,21 +337,54 @@ impl Reach {
         let own = key(playable, role, mv.from, mv.to, self.shared);
         let mut place = 0;
         each_key(playable, role, self.shared, self.shared, |key| place += u16::from(key < own));
-        let alone = Reach { all: self.all & !self.shared, shared: 0 };
+        let alone = self.alone();
         if alone.all & mv.to.bit() != 0 {
             return place + alone.place(playable, mv.to);
         }
-        let (quiet, _) = alone.split(playable);
-        let file = mv.from.file();
-        let before_it = match Origin::new(playable, role, mv) {
-            Origin { file: true, rank: true } => before(mv.from),
+        place + alone.before_rival(playable, role, mv)
+    }
+
+    /// The destinations that one piece reaches.
+    #[inline(always)]
+    fn alone(&self) -> Reach {
+        Reach { all: self.all & !self.shared, shared: 0 }
+    }
+
+    /// Returns the number of these moves that come before a move to a shared square.
+    #[inline(always)]
+    fn before_rival(&self, playable: &Playable, role: Role, rival: Move) -> u16 {
+        let (quiet, _) = self.split(playable);
+        let file = rival.from.file();
+        let before_it = match Origin::new(playable, role, rival) {
+            Origin { file: true, rank: true } => before(rival.from),
             Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
             Origin { file: false, .. } => 0,
         };
-        place + size(quiet & before_it)
+        size(quiet & before_it)
     }
 
-    /// Returns the destination of the move at a place. No square may be shared.
+    /// Returns the move at a place. Only moves to shared squares are sorted.
+    #[inline(always)]
+    fn move_at(&self, playable: &Playable, role: Role, mut place: u16) -> Option<Move> {
+        let alone = self.alone();
+        if self.shared != 0 {
+            let mut keys = Vec::with_capacity(16);
+            each_key(playable, role, self.shared, self.shared, |key| keys.push(key));
+            keys.sort_unstable();
+            for rival in keys.into_iter().map(move_of_key) {
+                match place.cmp(&alone.before_rival(playable, role, rival)) {
+                    Ordering::Less => break,
+                    Ordering::Equal => return Some(rival),
+                    Ordering::Greater => place -= 1,
+                }
+            }
+        }
+        let to = alone.at(playable, place)?;
+        let from = Square::lowest(playable.origins(role, to).bits())?;
+        Some(Move { from, to, promotion: None })
+    }
+
+    /// Returns the destination of the move at a place; `None` beyond the last move. No square may be shared.
     #[inline(always)]
     fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
         let (quiet, captures) = self.split(playable);
@@ -453,6 +524,11 @@ impl PawnMoves {
     /// captures on a lower file, captures on a higher file.
     fn groups(&self) -> [u64; 3] {
         [self.pushes, self.left, self.right]
+    }
+
+    #[inline(always)]
+    fn count(&self) -> u16 {
+        self.groups().into_iter().map(pawn_moves).sum()
     }
 
     #[inline(always)]

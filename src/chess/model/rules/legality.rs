@@ -222,13 +222,19 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
 /// Most boards without a king in check and without promoted pieces give true. False proves nothing.
 #[inline(always)]
 pub fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
-    let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King).bits()));
-    kings.into_iter().all(|(color, set)| {
-        has_usual_pieces(board, color)
-            && Square::lowest(set)
-                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied().bits()))
-    }) && board.role(Role::Pawn).bits() & BACK_RANKS == 0
+    // Not a closure for each colour: it would be compiled without the instructions of the caller.
+    is_plain_side(board, Color::White)
+        && is_plain_side(board, Color::Black)
+        && board.role(Role::Pawn).bits() & BACK_RANKS == 0
         && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
+}
+
+/// Whether a side has a king that is not in check, and usual numbers of pieces.
+#[inline(always)]
+fn is_plain_side(board: &Board, color: Color) -> bool {
+    let king = board.pieces(color, Role::King).bits();
+    let Some(king) = Square::lowest(king) else { return false };
+    has_usual_pieces(board, color) && !is_attacked(board, king, !color, board.occupied().bits())
 }
 
 /// Whether a side has at most as many pieces of each role as at the start of a game.

@@ -156,13 +156,18 @@ impl Playable {
     pub(crate) fn king_destinations(&self) -> Bitboard {
         let board = self.position.board();
         let us = self.position.turn();
+        let steps = king_attacks(self.king) & !board.color(us).bits();
+        // Most kings are closed in.
+        if steps == 0 {
+            return Bitboard::EMPTY;
+        }
         let theirs = board.color(!us).bits();
         let straight = theirs & (board.role(Role::Rook).bits() | board.role(Role::Queen).bits());
         let diagonal = theirs & (board.role(Role::Bishop).bits() | board.role(Role::Queen).bits());
         let without_king = board.occupied().bits() & !self.king.bit();
         let attacked =
             leaper_attacks(board, !us) | slider_attacks(straight, diagonal, without_king);
-        Bitboard(king_attacks(self.king) & !board.color(us).bits() & !attacked)
+        Bitboard(steps & !attacked)
     }
 
     fn pawn_reach(&self, from: Square) -> u64 {
