@@ -183,7 +183,10 @@ pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Colo
 
 /// Returns the code of the piece on a square; `None` if the square is empty.
 fn code_at(occupied: u64, codes: u128, square: Square) -> Option<u8> {
+    if occupied & square.bit() == 0 {
+        return None;
+    }
+    // Below 32, because the board has at most 32 pieces.
     let before = (occupied & (square.bit() - 1)).count_ones();
-    let is_there = occupied & square.bit() != 0;
-    is_there.then(|| codes.checked_shr(4 * before).unwrap_or(0) as u8 & 15)
+    Some(codes.wrapping_shr(4 * before) as u8 & 15)
 }

@@ -13,7 +13,7 @@ use super::tag_strings::{MAX_LINES, begins_with_quote};
 use super::tokens::{SPEC_LENGTH, marker_length, null_move};
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
-    name_without_signs,
+    without_signs,
 };
 use crate::text::charset::{Charset, decode};
 use crate::text::diagnostic::shown;
@@ -431,7 +431,7 @@ fn read_name(text: &[u8]) -> Option<(usize, String)> {
     let known = [words_before_quote(text), word].into_iter().find_map(|length| {
         let name = &text[..length];
         let as_it_is = || std::str::from_utf8(name).ok().map(str::to_owned);
-        let name = name_without_signs(name).or_else(as_it_is)?;
+        let name = without_signs(name).or_else(as_it_is)?;
         is_well_known_tag(&name).then_some((length, name))
     });
     let as_it_is = || {
