@@ -146,10 +146,12 @@ impl Blocks {
     /// the block.
     #[inline]
     pub(super) fn for_key(&self, number: u64, fraction: u64, path: &Path) -> Result<BlockRef<'_>> {
-        match (self.known(number), self) {
-            (Some(block), _) => Ok(block),
-            (None, Blocks::Cached(_)) => self.get(number, path),
-            (None, Blocks::Mapped(blocks)) => match blocks.read_bucket(number, fraction) {
+        if let Some(block) = self.known(number) {
+            return Ok(block);
+        }
+        match self {
+            Blocks::Cached(_) => self.get(number, path),
+            Blocks::Mapped(blocks) => match blocks.read_bucket(number, fraction) {
                 Ok(bucket) => Ok(BlockRef::Bucket(Box::new(bucket))),
                 Err(fault) => Err(fault.into_error(path)),
             },
@@ -242,9 +244,11 @@ impl CachedBlocks {
         let slot = self.slot(number);
         let block = self.load(number)?;
         let bytes = block.page_bytes();
-        let Some(slot) = slot.filter(|_| self.shared.reserve(bytes)) else {
-            return Ok(BlockRef::Own(Box::new(block)));
+        let slot = match slot {
+            Some(slot) if self.shared.reserve(bytes) => slot,
+            _ => return Ok(BlockRef::Own(Box::new(block))),
         };
+        // Another thread may have loaded the block meanwhile.
         if slot.set(Box::new(block)).is_err() {
             self.shared.give_back(bytes);
         }

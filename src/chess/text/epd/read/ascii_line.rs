@@ -54,7 +54,7 @@ impl AsciiLine {
                 _ => ascii.copy(&rest[..character_length(rest)]),
             };
         }
-        ascii.first.is_some().then_some(ascii)
+        if ascii.first.is_some() { Some(ascii) } else { None }
     }
 
     fn copy(&mut self, text: &[u8]) -> usize {

@@ -42,22 +42,22 @@ impl Reader<'_, '_> {
         let (mut record, at, rest) = self.read_position(begin, rest)?;
         let rest = self.read_moves_behind(&mut record, begin, rest)?;
         let position = *record.position();
-        let counters = record.fen_counters().map(|counters| (counters, at));
+        let counters = record.fen_counters();
         record.set_fen_counters(None);
         self.read_tail(&position, rest)?;
-        self.settle_choices();
-
-        let plain = self.operations().is_empty() && !self.has_salvaged();
-        match counters {
-            Some((counters, _)) if plain && self.is_lenient() => {
+        self.resolve_choices();
+        if let Some(counters) = counters {
+            // A FEN record has no operations, and only the lenient profile reads FEN records.
+            let is_fen = self.operations().is_empty() && !self.has_salvaged() && self.is_lenient();
+            if is_fen {
                 record.set_fen_counters(Some(counters));
+            } else {
+                self.add_counters(counters, at);
             }
-            Some((counters, at)) => self.add_counters(counters, at),
-            None => {}
         }
         if !self.operations().is_empty() || self.has_salvaged() {
             self.convert_mate_targets();
-            let operations = self.settle_operations(&position)?;
+            let operations = self.sort_operations(&position)?;
             self.check_consistency(&position, &operations)?;
             record = record.with_operations(operations.into_iter().map(|p| p.operation).collect());
         }

@@ -44,8 +44,8 @@ impl Reader<'_, '_> {
         let before = self.mark();
         let mut playable = self.playable(position);
         let in_line = *wanted == Operands::MoveLine;
-        let (texts, mut count) =
-            self.move_texts(segment, playable.as_ref().filter(|_| !in_line))?;
+        let reached = if in_line { None } else { playable.as_ref() };
+        let (texts, mut count) = self.move_texts(segment, reached)?;
         let mut operands = Vec::with_capacity(texts.len());
         for text in &texts {
             match self.read_move(&mut playable, text, in_line)? {
@@ -80,7 +80,7 @@ impl Reader<'_, '_> {
             return Ok(None);
         }
         let mut raws = Vec::new();
-        split_operands(*inner, true, &mut raws);
+        split_operands(*inner, self.is_lenient(), &mut raws);
         if *wanted == Operands::Move && raws.len() != 1 {
             return Ok(None);
         }
@@ -121,13 +121,15 @@ impl Reader<'_, '_> {
         text: &MoveText,
         in_line: bool,
     ) -> Result<Option<Operand>, Diagnostic> {
-        if self.is_lenient() && mate_target(&text.text).is_some() {
-            return Ok(Some(Operand::token(text.text.as_ref())));
-        }
-        if let Some(target) = mate_distance(&text.text).filter(|_| self.is_lenient()) {
-            let message = format!("{} read as a mate target", shown(&text.text));
-            self.repaired(codes::W_LEN_TARGET, text.at, message, &text.text, &target);
-            return Ok(Some(Operand::token(target)));
+        if self.is_lenient() {
+            if mate_target(&text.text).is_some() {
+                return Ok(Some(Operand::token(text.text.as_ref())));
+            }
+            if let Some(target) = mate_distance(&text.text) {
+                let message = format!("{} read as a mate target", shown(&text.text));
+                self.repaired(codes::W_LEN_TARGET, text.at, message, &text.text, &target);
+                return Ok(Some(Operand::token(target)));
+            }
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
         let error = match san::parse(current, &text.text, self.options().profile) {

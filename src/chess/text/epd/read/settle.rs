@@ -11,7 +11,7 @@ use crate::text::scan::Word;
 
 impl Reader<'_, '_> {
     /// Sorts the operations, resolves duplicates and adds the salvaged texts.
-    pub(super) fn settle_operations(
+    pub(super) fn sort_operations(
         &mut self,
         position: &Position,
     ) -> Result<Vec<Placed>, Diagnostic> {
@@ -20,8 +20,8 @@ impl Reader<'_, '_> {
         let mut error = None;
         kept.dedup_by(|next, last| {
             if last.operation.opcode == next.operation.opcode {
-                let settled = self.settle_duplicate(next, last.operation == next.operation);
-                error = error.take().or(settled.err());
+                let dropped = self.drop_duplicate(next, last.operation == next.operation);
+                error = error.take().or(dropped.err());
                 return true;
             }
             // In the written record, the move would directly follow the operation; reading it
@@ -38,11 +38,11 @@ impl Reader<'_, '_> {
         Ok(kept)
     }
 
-    fn settle_duplicate(&mut self, second: &Placed, same: bool) -> Result<(), Diagnostic> {
+    fn drop_duplicate(&mut self, second: &Placed, is_same: bool) -> Result<(), Diagnostic> {
         let opcode = second.operation.opcode;
         let mut text = Vec::new();
         second.operation.write_to(&mut text);
-        if same {
+        if is_same {
             let message = format!("operation `{opcode}` is repeated; one is kept");
             self.repaired(codes::W_EPD_DUP, second.at, message, &text, b"");
             return Ok(());
@@ -76,17 +76,15 @@ impl Reader<'_, '_> {
 
     /// Settles operations that should have one move and have several. The move with which the line
     /// in `pv` or `sv` begins is kept. All the moves are also salvaged as text.
-    pub(super) fn settle_choices(&mut self) {
+    pub(super) fn resolve_choices(&mut self) {
         for Choice { opcode, at, text, moves } in self.take_choices() {
             let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
             let begin = self.operations().iter().find(|one| one.operation.opcode == line);
             let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
             let chosen = begin
                 .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
-            let which = match &chosen {
-                Some(_) => "the one that begins",
-                None => "none of them begins",
-            };
+            let which =
+                if chosen.is_some() { "the one that begins" } else { "none of them begins" };
             let why = format!("`{opcode}` has several moves, {which} `{line}`");
             self.salvage(codes::W_LEN_PM, Word { at, text: &text }, &why);
             if let Some(chosen) = chosen {
@@ -106,9 +104,9 @@ impl Reader<'_, '_> {
         if !operations.iter().any(is_loose) {
             return;
         }
-        let (loose, kept) = std::mem::take(operations).into_iter().partition(is_loose);
+        let (loose, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(operations).into_iter().partition(is_loose);
         *operations = kept;
-        let loose: Vec<Placed> = loose;
         for Placed { operation, at } in loose {
             let mut text = Vec::new();
             operation.write_to(&mut text);
@@ -152,8 +150,10 @@ impl Reader<'_, '_> {
             MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
             _ => Some(target),
         };
-        let taken = self.operations().iter().any(|one| one.operation.opcode == opcode);
-        let (Some(value), false) = (value, taken) else { return };
+        let Some(value) = value else { return };
+        if self.operations().iter().any(|one| one.operation.opcode == opcode) {
+            return;
+        }
         let operands = &mut self.operations_mut()[place].operation.operands;
         operands.retain(|operand| mate_target(&operand.text()).is_none());
         if operands.is_empty() {

@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
         let opcode = Opcode::PV;
         self.repaired(codes::W_LEN_MOVES, all.at, "moves kept as pv", b"moves", b"pv");
         let mut raws = Vec::new();
-        split_operands(moves, true, &mut raws);
+        split_operands(moves, self.is_lenient(), &mut raws);
         let taken =
             self.read_segment(record.position(), &Segment { opcode, text: all, raws: &raws })?;
         match raws.get(taken) {

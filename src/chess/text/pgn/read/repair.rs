@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
+use super::{Extras, Stop};
 use super::tokens::{glued_marker, marker_length, symbol};
 use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
@@ -58,12 +58,14 @@ impl<R: Read> GameReader<R> {
         self.source.at = at;
         let mut piece = from;
         let mut depth = 0;
+        // What would be moves in it is text now.
+        let may_have_moves = false;
         while let Some(byte) = self.next_of_rest(&mut depth)? {
             let here = self.source.at;
             self.keep_piece(piece..here, &mut kept)?;
             match byte {
-                b'%' => self.escape(true)?,
-                b'{' => self.brace_comment(false)?,
+                b'%' => self.escape(Extras::Keep)?,
+                b'{' => self.brace_comment(may_have_moves)?,
                 _ => self.line_comments()?,
             }
             piece = self.source.at;
@@ -121,7 +123,7 @@ impl<R: Read> GameReader<R> {
     /// Whether a termination marker that ends here ends the game. In a variation, a marker just
     /// before the end of the variation does not end the game.
     fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
-        Ok(!in_variation || self.next_byte(false)? != Some(b')'))
+        Ok(!in_variation || self.next_byte(Extras::Skip)? != Some(b')'))
     }
 
     fn keep_piece(&mut self, place: Range<usize>, kept: &mut Vec<u8>) -> Result<(), Stop> {

@@ -131,11 +131,10 @@ impl<R: Read> GameReader<R> {
         let text = self.source.slice(place.clone());
         let castles = san::castling_of_circles(&playable, text)
             .filter(|_| self.leaves_castlings(san::without_notes(text), place.end));
-        let odd = match san::circles(text) {
-            Some(_) => Vec::new(),
-            None => {
-                san::odd(&playable, &self.options.language.to_english(san::without_notes(text)))
-            }
+        let odd = if san::circles(text).is_some() {
+            Vec::new()
+        } else {
+            san::odd(&playable, &self.options.language.to_english(san::without_notes(text)))
         };
         for mv in odd.into_iter().chain(castles) {
             readings.push(Reading { mv, san: san::format(&playable, mv), form: Form::Odd });

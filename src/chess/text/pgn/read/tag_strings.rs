@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
+use super::{Extras, Stop};
 use super::report::{Codes, STRING, UNICODE};
 use super::tokens::SPEC_LENGTH;
 use crate::model::is_well_known_tag;
@@ -40,7 +40,7 @@ impl<R: Read> GameReader<R> {
     /// Reads the value of the tag `name`; `None` if no string is here.
     pub(super) fn tag_value(&mut self, name: &str) -> Result<Option<String>, Stop> {
         let before = self.source.at;
-        self.next_byte(false)?;
+        self.next_byte(Extras::Skip)?;
         let open = self.source.at;
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);
@@ -58,7 +58,7 @@ impl<R: Read> GameReader<R> {
         };
         self.source.at = before;
         let Some(written) = written else { return Ok(None) };
-        self.next_byte(true)?;
+        self.next_byte(Extras::Keep)?;
         self.take_string(open, &written).map(Some)
     }
 
@@ -166,9 +166,11 @@ fn oddly_quoted_string(line: &[u8]) -> Written {
 fn bare_string(line: &[u8]) -> Option<Written> {
     let end = line.iter().position(|byte| matches!(byte, b'[' | b']' | b'{' | b'"'))?;
     let text = line[..end].trim_ascii_end();
-    let is_string = line[end] == b']' && !text.is_empty();
+    if line[end] != b']' || text.is_empty() {
+        return None;
+    }
     let written = Written::new(0..text.len(), text.len());
-    is_string.then(|| written.with_fault(STRING, "no quotes around the string"))
+    Some(written.with_fault(STRING, "no quotes around the string"))
 }
 
 /// Finds the closing quote in the text after the opening quote.
