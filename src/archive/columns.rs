@@ -216,8 +216,9 @@ impl Row {
             for (code, role) in (1..).zip(ROLES) {
                 let code = piece_code(code, color);
                 let pieces = board.pieces(color, role).bits();
-                let has = |place: usize| if code >> place & 1 == 1 { pieces } else { 0 };
-                (0..).zip(&mut bits).for_each(|(place, bits)| *bits |= has(place));
+                for (place, bits) in bits.iter_mut().enumerate() {
+                    *bits |= if code >> place & 1 == 1 { pieces } else { 0 };
+                }
             }
         }
         for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
@@ -231,8 +232,7 @@ impl Row {
     /// Sets the columns of a position other than the ranks, which are already set.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
-        let home = |color: Color| Home::new(self.rank(color.back_rank().into()), color);
-        let homes = Color::ALL.map(home);
+        let homes = Color::ALL.map(|color| self.home(color));
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
                 let code = match homes[color as usize].outermost(side) {
@@ -329,22 +329,28 @@ impl Row {
         let board = self.board()?;
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
-            let back_rank = self.rank(color.back_rank().into());
-            let outermost = Home::new(back_rank, color).outermost(side);
+            let outermost = self.home(color).outermost(side);
             let file = match self.right(nth) {
                 0 => continue,
                 OUTERMOST => outermost?,
-                code => Some((code - EXPLICIT) as u8).filter(|&file| Some(file) != outermost)?,
+                code => (code - EXPLICIT) as u8,
             };
+            // The right of the outermost rook has only one code.
+            if self.right(nth) != OUTERMOST && outermost == Some(file) {
+                return None;
+            }
             castling.set(color, side, Some(file));
         }
-        let turn = self.turn();
-        let en_passant = match self.0[EN_PASSANT] {
-            0 => None,
-            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
-            _ => return None,
-        };
-        Position::new(board, turn, castling, en_passant).ok()
+        Position::new(board, self.turn(), castling, self.en_passant()?).ok()
+    }
+
+    /// The en passant square, if any; `None` for an invalid file.
+    fn en_passant(&self) -> Option<Option<Square>> {
+        match self.0[EN_PASSANT] {
+            0 => Some(None),
+            file @ 1..=8 => Some(Some(Square::at(file as u8 - 1, en_passant_rank(self.turn())))),
+            _ => None,
+        }
     }
 
     /// The placement; `None` for invalid codes.
@@ -362,8 +368,9 @@ impl Row {
                 |place: usize| if code >> place & 1 == 1 { planes[place] } else { !planes[place] };
             (0..4).map(is_set).fold(!0, |set, other| set & other)
         });
-        let all = sets.iter().fold(0, |all, set| all | set);
-        (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
+        let pieces = sets.iter().fold(0, |all, set| all | set);
+        let occupied = planes.iter().fold(0, |all, plane| all | plane);
+        if pieces == occupied { Some(Board::from_sets(&sets)) } else { None }
     }
 
     /// Appends the record as canonical text without line end. Returns `None` if no record has this
@@ -372,12 +379,7 @@ impl Row {
         if self.has_operations() {
             return None;
         }
-        let turn = self.turn();
-        let en_passant = match self.0[EN_PASSANT] {
-            0 => None,
-            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
-            _ => return None,
-        };
+        let en_passant = self.en_passant()?;
         let ranks = self.ranks()?;
         let line = Line {
             placement: Placement::Ranks {
@@ -385,7 +387,7 @@ impl Row {
                 ranks: &ranks,
                 letters: &LETTERS,
             },
-            turn,
+            turn: self.turn(),
             castling: self.castling_text()?,
             en_passant,
             counters: self.counter_text()?,
@@ -411,9 +413,10 @@ impl Row {
         }
         let homes = Color::ALL.map(|color| self.home(color));
         if set & !ALL_OUTERMOST == 0 {
-            let set = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;
+            // The lowest bits of four codes, side by side.
+            let rights = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;
             let possible = homes[0].sides() | homes[1].sides() << 2;
-            return (set & !possible == 0).then(|| CLASSIC[usize::from(set)]);
+            return (rights & !possible == 0).then(|| CLASSIC[usize::from(rights)]);
         }
         let mut text = CastlingText::NONE;
         for (nth, (color, side)) in rights().enumerate() {

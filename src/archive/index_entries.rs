@@ -39,9 +39,11 @@ impl IndexEntries {
         let mut last = None;
         while let Some((bytes, _)) = sorted.next_entry()? {
             let bits = bytes.iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
-            if last.replace(bits) != Some(bits) {
-                visit(((bits >> 32) as u64, bits as u32))?;
+            if last == Some(bits) {
+                continue;
             }
+            last = Some(bits);
+            visit(((bits >> 32) as u64, bits as u32))?;
         }
         Ok(())
     }

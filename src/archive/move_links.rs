@@ -31,6 +31,7 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     let columns = RANKS..EN_PASSANT;
     let differ = before.0[columns.clone()].iter().zip(&row.0[columns]).map(|(a, b)| a ^ b);
     let changed = Row::squares(differ);
+    // A capture en passant changes three squares, and castling up to four.
     (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
@@ -47,6 +48,7 @@ impl ReadRows {
     /// Adds a row, and the move that predicted it, if any.
     pub(super) fn push(&mut self, row: Row, mv: Option<Move>) {
         if mv.is_some() {
+            // The rows since the last move had none.
             self.moves.resize(self.rows.len(), None);
             self.moves.push(mv);
         }

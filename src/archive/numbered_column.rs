@@ -65,9 +65,9 @@ impl ValueNumbers {
         if self.values.len() * 2 > self.slots.len() {
             let values = std::mem::take(&mut self.values);
             self.slots = vec![(0, 0); self.slots.len() * 2];
-            values.into_iter().for_each(|value| {
+            for value in values {
                 self.number(value);
-            });
+            }
         }
         number
     }

@@ -631,7 +631,6 @@ impl ScratchFile {
         let file = Scratch::default();
         Ok(ScratchFile { file, folder: folder.to_path_buf() })
     }
-
 }
 
 /// A temporary file for readers that need a path, for example a copy of a store that is read from a

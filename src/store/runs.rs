@@ -77,11 +77,11 @@ impl WaitingRuns {
     /// Reads the row of runs; `None` if no records wait.
     pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<WaitingRuns>> {
         let row = transaction.open_table(META)?.get(RUNS_KEY)?;
-        match (row, meta.has_runs) {
-            (None, false) => Ok(None),
-            (None, true) => Err(damaged(ROW, "it is missing")),
-            (Some(_), false) => Err(damaged(ROW, "the meta row does not announce it")),
-            (Some(row), true) => WaitingRuns::from_bytes(row.value(), meta).map(Some),
+        match row {
+            None if meta.has_runs => Err(damaged(ROW, "it is missing")),
+            None => Ok(None),
+            Some(row) if meta.has_runs => WaitingRuns::from_bytes(row.value(), meta).map(Some),
+            Some(_) => Err(damaged(ROW, "the meta row does not announce it")),
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn decode(
             let operations = model.record(&mut decoder, links, &subject);
             operations.map(|operations| visit(place, operations))
         } else {
-            model.pass(&mut decoder, links, (place, position))
+            model.pass(&mut decoder, links, place, position)
         };
         match read {
             Some(()) => {}

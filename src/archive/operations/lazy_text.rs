@@ -55,7 +55,8 @@ impl PreviousOperands {
     /// Makes the operands of an opcode in a skipped record. `field` is the number of the opcode.
     pub(super) fn pass(
         operands: Vec<Operand>,
-        (field, is_line): (usize, bool),
+        field: usize,
+        is_line: bool,
         record: &Arc<SkippedRecord>,
     ) -> PreviousOperands {
         let record = Arc::clone(record);

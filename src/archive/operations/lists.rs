@@ -64,7 +64,8 @@ impl RecordLists {
     /// [`TextKind::Plain`]. If the text is a list, the list is stored, as the decoder also does.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> TextKind {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
-            (self.moves, self.sans) = (moves, Vec::new());
+            self.moves = moves;
+            self.sans.clear();
             TextKind::Moves
         } else if let Some(numbers) = numbers_of(text) {
             self.numbers = numbers;
@@ -207,7 +208,8 @@ impl ListModel {
             let place = coder.uniform(place as u32, rest.len() as u32)?;
             moves.push(rest.remove(place as usize));
         }
-        (found.moves, found.sans) = (moves, Vec::new());
+        found.moves = moves;
+        found.sans.clear();
         Some(())
     }
 

@@ -127,7 +127,9 @@ impl PieceState {
 
     /// The value of a context that is not a column; 0 for a column.
     pub(super) fn value(&self, context: Context) -> u32 {
+        // The mask drops what several kings add above the bit for kings.
         let pieces = |side: Side| u32::from(self.counts[side as usize] & PIECE_MASK);
+        // A byte for each side: the files with pawns.
         let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
         match context {
             Context::Column(_) => 0,

@@ -20,14 +20,15 @@ impl PositionModel {
         let path = self.nodes.path(0);
         let mut blocks: Vec<BlockDecoder> =
             blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
-        let most = blocks.first().map_or(0, |block| block.count);
-        for nth in 0..most {
+        let max_rows = blocks.first().map_or(0, |block| block.count);
+        for nth in 0..max_rows {
             let unfinished = blocks.partition_point(|block| block.count > nth);
-            let blocks = &mut blocks[..unfinished];
-            let modes = self.modes.as_ref().filter(|_| nth > 0);
-            blocks.iter_mut().for_each(|block| block.begin(modes));
-            self.decode_columns(&mut by_shared(blocks));
-            blocks.iter_mut().for_each(BlockDecoder::end);
+            let unfinished = &mut blocks[..unfinished];
+            // The first row of a block is not predicted.
+            let modes = if nth > 0 { self.modes.as_ref() } else { None };
+            unfinished.iter_mut().for_each(|block| block.begin(modes));
+            self.decode_columns(&mut by_shared(unfinished));
+            unfinished.iter_mut().for_each(BlockDecoder::end);
         }
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }

@@ -220,9 +220,13 @@ impl RowEncoder<'_> {
             } else {
                 self.model.tables.search(node, symbol)
             };
-            let Some(interval) = found.map_or_else(|escape| escape, Some) else { return };
+            let (interval, is_escape) = match found {
+                Ok(interval) => (interval, symbol == ESCAPE),
+                Err(Some(escape)) => (escape, true),
+                Err(None) => return,
+            };
             out.push(interval);
-            if found.is_ok() && symbol != ESCAPE {
+            if !is_escape {
                 return;
             }
             at = self.model.nodes.parent(at);

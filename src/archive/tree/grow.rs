@@ -101,9 +101,12 @@ impl SortKeys {
             let digit = |key: u64| (key >> first & mask) as usize;
             let mut places = vec![0_u32; mask as usize + 1];
             self.keys.iter().for_each(|&key| places[digit(key)] += 1);
-            let mut place = 0;
-            for count in &mut places {
-                place += std::mem::replace(count, place);
+            // The number of rows with a digit becomes the place of the first of them.
+            let mut next = 0;
+            for place in &mut places {
+                let count = *place;
+                *place = next;
+                next += count;
             }
             for &key in &self.keys {
                 let place = &mut places[digit(key)];
@@ -147,10 +150,12 @@ impl CodedInNodes {
 
     /// Returns the nodes with their rows, in the order of the tree.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u32])> {
-        let mut first = 0;
-        self.runs
-            .iter()
-            .map(move |&(node, end)| (node, &self.rows[std::mem::replace(&mut first, end)..end]))
+        let mut start = 0;
+        self.runs.iter().map(move |&(node, end)| {
+            let rows = &self.rows[start..end];
+            start = end;
+            (node, rows)
+        })
     }
 }
 
@@ -446,7 +451,8 @@ impl<'a> TreeBuilder<'a> {
             let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
             let after = entropy + listed * total_bits + leaving + self.model_bits(len);
             if after < best {
-                (best, best_len) = (after, len);
+                best = after;
+                best_len = len;
             }
         }
         let len = if level == 1 { MAX_LIST } else { best_len };

@@ -248,7 +248,8 @@ impl DecodeHistory {
             Some(predicted.ordinal)
         })?;
         let (row, position) = next(&self.last, playable.position(), mv, kind);
-        (self.last, self.step) = (row, Some((mv, position)));
+        self.last = row;
+        self.step = Some((mv, position));
         Some(())
     }
 }

@@ -40,7 +40,7 @@ impl Counts {
     }
 
     /// Rounds the counts to those that the file can store.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn round(&mut self) {
         self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
 

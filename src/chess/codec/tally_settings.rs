@@ -220,9 +220,9 @@ impl TallySettings {
         };
         let same_game = match same_game {
             0 => None,
-            number => Some(
-                *SameGame::ALL.get(usize::from(number) - 1).ok_or_else(|| corrupt(start))?,
-            ),
+            number => {
+                Some(*SameGame::ALL.get(usize::from(number) - 1).ok_or_else(|| corrupt(start))?)
+            }
         };
         let is_split = |place: u32| splits >> place & 1 == 1;
         let settings = TallySettings {

@@ -320,8 +320,9 @@ impl GameCounts {
         let are_counts =
             counts.iter().all(|&count| count <= MAX_GAMES) && self.games() <= MAX_GAMES;
         let are_ratings = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
-        let are_years =
-            self.years.is_none_or(|(first, last)| (1..=last).contains(&first) && last <= MAX_RATING);
+        let are_years = self
+            .years
+            .is_none_or(|(first, last)| (1..=last).contains(&first) && last <= MAX_RATING);
         are_counts && are_ratings(self.elo) && are_ratings(self.opponents) && are_years
     }
 }

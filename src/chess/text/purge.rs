@@ -167,6 +167,9 @@ fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
     (rest.part(0, end), rest.part(end, rest.text.len()))
 }
 
+/// Strings have escapes, as in the lenient profile.
+const ESCAPES: bool = true;
+
 /// The next semicolon outside strings.
 fn find_semicolon(text: &[u8]) -> Option<usize> {
     let mut from = 0;
@@ -175,7 +178,7 @@ fn find_semicolon(text: &[u8]) -> Option<usize> {
         if text[place] == b';' {
             return Some(place);
         }
-        from = string_end(text, place + 1, true)? + 1;
+        from = string_end(text, place + 1, ESCAPES)? + 1;
     }
 }
 
@@ -185,7 +188,7 @@ fn operations(text: Word) -> Vec<Placed> {
     let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
     let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());
     let mut raws = Vec::new();
-    split_operands(text.part(name_end, text.text.len()), true, &mut raws);
+    split_operands(text.part(name_end, text.text.len()), ESCAPES, &mut raws);
     let mut raws = raws.as_slice();
 
     let name = text.part(0, name_end);

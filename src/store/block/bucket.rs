@@ -54,10 +54,10 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
     for (place, &byte) in bytes.iter().enumerate().take(5) {
         count |= usize::from(byte & 0x7f) << (7 * place);
         if byte < 0x80 {
-            return match count {
-                _ if place > 0 && byte == 0 => Err(Damage("a count has a needless byte")),
-                _ => Ok((count, &bytes[place + 1..])),
-            };
+            if byte == 0 && place > 0 {
+                return Err(Damage("a count has a needless byte"));
+            }
+            return Ok((count, &bytes[place + 1..]));
         }
     }
     Err(Damage("a count does not end"))

@@ -182,9 +182,7 @@ impl<S: Borrow<Store>> Importer<S> {
         }
         // An import that is given up gives up its runs too.
         let runs = match waiting {
-            Some(waiting) if given_up.is_none() => {
-                Some(open_runs(store, &info.source, &waiting)?)
-            }
+            Some(waiting) if given_up.is_none() => Some(open_runs(store, &info.source, &waiting)?),
             _ => None,
         };
         let batch = Batch::new(store.batch_bytes);

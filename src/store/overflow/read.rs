@@ -73,13 +73,11 @@ impl OverflowRecords {
                 let next = chunks.next().transpose()?;
                 Ok(next.map(|(key, chunk)| (key.value().to_vec(), sized(chunk))))
             })?;
-            let is_open = match next {
-                Some((row_key, guard)) => self.open(&row_key, guard).map(|()| true),
-                None => self.found.compare(&self.announced).map(|()| false),
+            let Some((row_key, guard)) = next else {
+                let compared = self.found.compare(&self.announced);
+                return compared.map(|()| None).map_err(|what| self.damaged(what, path));
             };
-            if !is_open.map_err(|what| self.damaged(what, path))? {
-                return Ok(None);
-            }
+            self.open(&row_key, guard).map_err(|what| self.damaged(what, path))?;
         }
     }
 

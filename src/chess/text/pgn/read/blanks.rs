@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::report::UNICODE;
+use super::{Extras, Stop};
 use crate::text::codes;
 use crate::text::typography::{Typographic, shown_character};
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::blanks::is_white_space;
+use super::{Extras, Stop};
 use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::tokens::{glued_marker, marker_length, symbol};
+use super::{Extras, Stop};
 use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
 

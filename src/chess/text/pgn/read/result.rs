@@ -6,7 +6,7 @@ use super::GameReader;
 use super::report::{RAV, RESULT};
 use super::tokens::SPEC_LENGTH;
 use super::{Extras, Step, Stop};
-use crate::model::{BuildError, Color, GameResult};
+use crate::model::{BuildError, GameResult};
 use crate::text::charset::Charset;
 use crate::text::diagnostic::shown;
 use crate::text::pgn::ending::{Ending, Spelled};
@@ -111,7 +111,11 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Combines the Result tag and the marker into one result ([`tags::agreed_result`]).
-    pub(super) fn agree_on_result(&mut self, at: usize, marker: Option<Ending>) -> Result<(), Stop> {
+    pub(super) fn agree_on_result(
+        &mut self,
+        at: usize,
+        marker: Option<Ending>,
+    ) -> Result<(), Stop> {
         let game = self.builder.game();
         let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
             return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN));

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::tokens::{glued_marker, marker_length, symbol};
+use super::{Extras, Stop};
 use crate::text::pgn::source::Broken;
 
 impl<R: Read> GameReader<R> {

@@ -6,11 +6,11 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::blanks::{has_blank_line, trim_blanks};
 use super::report::TAG;
 use super::tag_strings::{MAX_LINES, begins_with_quote};
 use super::tokens::{SPEC_LENGTH, marker_length, null_move};
+use super::{Extras, Stop};
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
     without_signs,

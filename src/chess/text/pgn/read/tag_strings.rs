@@ -5,9 +5,9 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::{Extras, Stop};
 use super::report::{Codes, STRING, UNICODE};
 use super::tokens::SPEC_LENGTH;
+use super::{Extras, Stop};
 use crate::model::is_well_known_tag;
 use crate::text::charset::decode;
 use crate::text::pgn::source::is_quote_before_bracket;
