@@ -181,7 +181,7 @@ impl Block {
         match &self.records {
             BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
             BlockRecords::Rows { read, operations, start, memory_bytes } => {
-                records_of(read, places, (operations, start), max_memory.min(*memory_bytes))
+                records_of(read, places, operations, start, max_memory.min(*memory_bytes))
                     .map_err(|refusal| refusal.at(PART, self.first))
             }
         }
@@ -195,9 +195,9 @@ impl Block {
         record: impl FnOnce() -> Result<EpdRecord, ArchiveError>,
         out: &mut Vec<u8>,
     ) -> Result<(), ArchiveError> {
-        match self.rows().get(place).filter(|row| !row.has_operations()) {
-            Some(row) => row.write_text(out).ok_or_else(|| self.damaged()),
-            None => {
+        match self.rows().get(place) {
+            Some(row) if !row.has_operations() => row.write_text(out).ok_or_else(|| self.damaged()),
+            _ => {
                 epd::format(&record()?, &FormatOptions::default(), out);
                 Ok(())
             }
@@ -248,7 +248,8 @@ const LINES_TOGETHER: usize = 512;
 fn records_of(
     read: &ReadRows,
     places: &[usize],
-    (operations, start): (&[u8], &InitialModel),
+    operations: &[u8],
+    start: &InitialModel,
     memory_bytes: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
     let rows = &read.rows;

@@ -211,18 +211,18 @@ impl BlockSegmentBuilder {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
-    /// Returns up to `count` records, from the record number `first` of the segment on. `decode`
-    /// decodes the records that have operations; it gets the number of a record in the segment, and
-    /// bytes that begin with the record.
+    /// Returns the records with some numbers in the segment, which may end before the numbers do.
+    /// `decode` decodes the records that have operations; it gets the number of a record, and bytes
+    /// that begin with the record.
     fn records(
         &self,
-        (first, count): (usize, usize),
+        numbers: Range<usize>,
         decode: impl Fn(usize, &[u8]) -> Result<EpdRecord, DecodeError>,
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let end = (first + count).min(self.rows.len());
-        let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
-        let mut records = Vec::with_capacity(end - first);
-        for number in first..end {
+        let numbers = numbers.start..numbers.end.min(self.rows.len());
+        let mut with = self.ends.partition_point(|&(owner, _)| (owner as usize) < numbers.start);
+        let mut records = Vec::with_capacity(numbers.len());
+        for number in numbers {
             let record = match self.ends.get(with) {
                 Some(&(owner, _)) if owner as usize == number => {
                     let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -273,13 +273,15 @@ impl BlockSegmentBuilder {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
         let mut best = self.code_by_tree(&operations, block_records)?;
-        let are_few = self.rows.len() <= FEW;
-        if let Some(shipped) = are_few.then(tree::shipped).flatten() {
+        if self.rows.len() <= FEW
+            && let Some(shipped) = tree::shipped()
+        {
             let encoder = shipped.encoder();
             if self.is_promising(&encoder, &best) {
-                let coder = (CODER_SHIPPED, Vec::new());
                 let encode = |_, rows: &[Row]| encoder.encode(rows);
-                let coded = self.code_positions(coder, encode, &operations, block_records)?;
+                let (coder, model) = (CODER_SHIPPED, Vec::new());
+                let coded =
+                    self.code_positions(coder, model, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
         }
@@ -295,9 +297,8 @@ impl BlockSegmentBuilder {
     ) -> Result<CodedSegment, ArchiveError> {
         let training = TrainingSet::new(&self.rows, block_records as usize, self.steps());
         let (model, encoder) = training.build(&training.best_plan());
-        let coder = (CODER_TREE, model.write());
         let encode = |first, rows: &[Row]| encoder.encode(first, rows);
-        self.code_positions(coder, encode, operations, block_records)
+        self.code_positions(CODER_TREE, model.write(), encode, operations, block_records)
     }
 
     /// The step from each row to the next. To find the steps takes all threads, so only one thread
@@ -313,21 +314,21 @@ impl BlockSegmentBuilder {
             return Ok(MAX_DEFAULT_RECORDS);
         }
         let steps = self.steps();
-        let most = MAX_RECORDS_WITH_OPERATIONS as usize;
-        let step = self.rows.len().div_ceil(most * MEASURED);
+        let max = MAX_RECORDS_WITH_OPERATIONS as usize;
+        let step = self.rows.len().div_ceil(max * MEASURED);
         let start = InitialModel::default();
-        let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))
+        let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(max))
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
             .map(|block| {
-                let block = self.block_operations(steps, (block * most, most))?;
+                let block = self.block_operations(steps, block, max)?;
                 Ok((block.rows.len(), block.encode(&start).len()))
             })
             .collect::<Result<_, ArchiveError>>()?;
         let records: usize = blocks.iter().map(|&(records, _)| records).sum();
         let bytes: usize = blocks.iter().map(|&(_, bytes)| bytes).sum();
         let bytes = bytes + BYTES_OF_RECORD * records;
-        Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, most) as u32)
+        Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, max) as u32)
     }
 
     /// Codes the operations of all blocks.
@@ -341,7 +342,7 @@ impl BlockSegmentBuilder {
         let sample: Vec<BlockOperations> = (0..blocks)
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
-            .map(|block| self.block_operations(steps, (block * per_block, per_block)))
+            .map(|block| self.block_operations(steps, block, per_block))
             .collect::<Result<_, _>>()?;
         let len = |start: &InitialModel| -> usize {
             sample.par_iter().map(|block| block.encode(start).len()).sum()
@@ -353,22 +354,21 @@ impl BlockSegmentBuilder {
         let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
         let blocks = (0..blocks)
             .into_par_iter()
-            .map(|block| {
-                let block = self.block_operations(steps, (block * per_block, per_block))?;
-                Ok(block.encode(&start))
-            })
+            .map(|block| Ok(self.block_operations(steps, block, per_block)?.encode(&start)))
             .collect::<Result<_, ArchiveError>>()?;
         Ok(CodedOperations { start: bytes, blocks })
     }
 
-    /// Returns the rows of a block of `count` rows, and its records with operations. `steps` has the
-    /// step from each row of the segment to the next.
+    /// Returns the rows of a block, and its records with operations. `steps` has the step from each
+    /// row of the segment to the next.
     fn block_operations<'a>(
         &'a self,
         steps: &'a [Option<Step>],
-        (first, count): (usize, usize),
+        block: usize,
+        per_block: usize,
     ) -> Result<BlockOperations<'a>, ArchiveError> {
-        let end = (first + count).min(self.rows.len());
+        let first = block * per_block;
+        let end = (first + per_block).min(self.rows.len());
         let rows = &self.rows[first..end];
         let mut records = Vec::new();
         if rows.iter().any(Row::has_operations) {
@@ -376,7 +376,7 @@ impl BlockSegmentBuilder {
                 let next = steps[number].and_then(|step| Some((step.ordinal()?, step.mv)));
                 record::decode_unspelled(bytes, next)
             };
-            let read = self.records((first, count), decode)?;
+            let read = self.records(first..end, decode)?;
             for (place, record) in read.into_iter().enumerate() {
                 let position = *record.position();
                 let kept = into_operations(record);
@@ -393,7 +393,8 @@ impl BlockSegmentBuilder {
     /// block.
     fn code_positions(
         &self,
-        (coder, model): (u8, Vec<u8>),
+        coder: u8,
+        model: Vec<u8>,
         encode: impl Fn(usize, &[Row]) -> Vec<Interval> + Sync,
         operations: &CodedOperations,
         block_records: u32,
@@ -484,7 +485,7 @@ impl BlockSegmentBuilder {
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
         let decode = |_, bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
-        for record in self.records((first, count), decode)? {
+        for record in self.records(first..first + count, decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
             if block::parse_line(&text[start..]).as_ref() != Some(&record)

@@ -3,6 +3,7 @@
 //! last.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
@@ -107,6 +108,11 @@ impl Window {
     /// Number after the last row.
     pub(super) const fn end(&self) -> u64 {
         self.first + self.rows.len() as u64
+    }
+
+    /// The rows with some numbers, which the window has.
+    pub(super) fn rows(&self, numbers: &Range<u64>) -> &[Row] {
+        &self.rows[(numbers.start - self.first) as usize..(numbers.end - self.first) as usize]
     }
 }
 

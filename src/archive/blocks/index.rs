@@ -222,9 +222,11 @@ impl<'a> BlockIndex<'a> {
             return Err(corrupt());
         }
         let key_bits = u32::from(tail.bucket_bits) + u32::from(tail.rest_bits);
-        let whole = key_bits <= 64 && tail.plain_bits <= 32 && [4, 8].contains(&tail.end_bytes);
-        let buckets = 1u64.checked_shl(tail.bucket_bits.into()).filter(|_| whole);
-        let split = buckets
+        if key_bits > 64 || tail.plain_bits > 32 || ![4, 8].contains(&tail.end_bytes) {
+            return Err(corrupt());
+        }
+        let split = 1u64
+            .checked_shl(tail.bucket_bits.into())
             .and_then(|buckets| buckets.checked_mul(tail.end_bytes.into()))
             .and_then(|len| rest.checked_sub(len))
             .filter(|split| *split >= start)
@@ -382,11 +384,13 @@ impl BucketReader<'_> {
         let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
         self.keys = keys;
         let rest_bits = self.tail.rest_bits.into();
-        let rest = self.blocks.bits.take_rice(self.tail.plain_bits.into());
-        let rest = rest.and_then(|difference| self.next.checked_add(difference));
-        let rest = rest.filter(|&rest| rest <= mask(rest_bits));
-        let begun = rest.zip(self.blocks.begin(self.tail.blocks.get()));
-        let (rest, ()) = begun.ok_or(ArchiveError::corrupt_at(PART, self.number))?;
+        let corrupt = ArchiveError::corrupt_at(PART, self.number);
+        let difference = self.blocks.bits.take_rice(self.tail.plain_bits.into());
+        let rest = match difference.and_then(|difference| self.next.checked_add(difference)) {
+            Some(rest) if rest <= mask(rest_bits) => rest,
+            _ => return Err(corrupt),
+        };
+        self.blocks.begin(self.tail.blocks.get()).ok_or(corrupt)?;
         self.next = rest.saturating_add(1);
         Ok(Some(self.number.checked_shl(rest_bits).unwrap_or(0) | rest))
     }

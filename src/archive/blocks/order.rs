@@ -73,7 +73,10 @@ fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     bits.put(plain.into(), PLAIN_BITS);
     let mut before = None;
     for &number in numbers {
-        let near = before.filter(|_| plain != ALL_PLAIN).map(|before| difference(number, before));
+        let near = match before {
+            Some(before) if plain != ALL_PLAIN => Some(difference(number, before)),
+            _ => None,
+        };
         match near {
             Some(near) if near >> plain < FAR.into() => bits.put_rice(near, plain),
             _ => {
@@ -157,12 +160,12 @@ impl<'a> Order<'a> {
             first = places.start;
         }
         for place in first..places.end {
-            let number = match before.filter(|_| plain != ALL_PLAIN) {
-                Some(before) => match bits.take_some_ones(FAR)? {
+            let number = match before {
+                Some(before) if plain != ALL_PLAIN => match bits.take_some_ones(FAR)? {
                     FAR => bits.take(width)? as u32,
                     high => after(before, u64::from(high) << plain | bits.take(plain)?)?,
                 },
-                None => bits.take(width)? as u32,
+                _ => bits.take(width)? as u32,
             };
             if number >= self.records {
                 return None;
@@ -194,9 +197,11 @@ impl Places {
         for start in (0..records).step_by(PIECE) {
             let numbers = order.numbers(start..records.min(start + PIECE));
             for (place, number) in (start as u32..).zip(numbers.map_err(|_| Refusal::Damaged)?) {
-                if std::mem::replace(&mut places[number as usize], place) != NONE {
+                let slot = &mut places[number as usize];
+                if *slot != NONE {
                     return Err(Refusal::Damaged);
                 }
+                *slot = place;
             }
         }
         Ok(Places(places))

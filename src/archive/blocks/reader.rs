@@ -184,6 +184,11 @@ impl BlockReader {
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 
+    /// Number of rows that fit into memory; at least one.
+    pub(super) fn rows_in_memory(&self) -> u64 {
+        (self.memory_bytes / 4 / size_of::<Row>()).max(1) as u64
+    }
+
     /// Number of decoded blocks of a segment that fit into memory; at least one.
     pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
         let records = self.segments[place].block_records as usize;

@@ -122,7 +122,8 @@ impl BlockReader {
                 if nth > 0 && next <= last {
                     return Err(corrupt());
                 }
-                (last, nth) = (next, nth + 1);
+                last = next;
+                nth += 1;
             }
         }
         if last.0 < end { Ok(()) } else { Err(corrupt()) }

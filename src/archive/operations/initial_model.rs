@@ -96,9 +96,9 @@ fn frequent<'a>(
     let mut others = most_frequent(opcodes);
     others.sort_unstable();
     let mut known = numbered;
-    others.iter().for_each(|&opcode| {
+    for &opcode in &others {
         let _ = known.add(opcode);
-    });
+    }
     shapes.retain(|shape, _| shape.iter().all(|&opcode| known.field(opcode).is_some()));
     (others, most_frequent(shapes))
 }
@@ -142,8 +142,11 @@ fn code_opcodes(
 ) -> Option<()> {
     let mut bytes = SymbolModel::new(8);
     let given = given.opcodes.opcodes().get(usize::from(NUMBERED)..).unwrap_or_default();
-    let len = numbers.code(coder, given.len() as u64) as usize;
-    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
+    let listed = numbers.code(coder, given.len() as u64) as usize;
+    if listed > MAX_LISTED {
+        return None;
+    }
+    for nth in 0..listed {
         let given = given.get(nth).map_or(&[][..], Opcode::as_bytes);
         let len = numbers.code(coder, given.len() as u64).min(MAX_OPCODE) as usize;
         let name: Vec<u8> = (0..len)
@@ -165,15 +168,21 @@ fn code_shapes(
     read: &mut OperationState,
 ) -> Option<()> {
     let known = read.opcodes.opcodes().to_vec();
-    let len = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
+    let listed = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
+    if listed > MAX_LISTED {
+        return None;
+    }
     let mut shapes: Vec<Arc<[Opcode]>> = Vec::new();
-    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
+    for nth in 0..listed {
         let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], |shape| &shape[..]);
         let len = numbers.code(coder, given_shape.len() as u64) as usize;
+        if len > known.len() {
+            return None;
+        }
         let mut shape: Vec<Opcode> = Vec::new();
-        for nth in 0..Some(len).filter(|&len| len <= known.len())? {
-            let opcode = given_shape.get(nth).and_then(|&opcode| given.opcodes.field(opcode));
-            let place = numbers.code(coder, opcode.unwrap_or(0) as u64) as usize;
+        for at in 0..len {
+            let given_place = given_shape.get(at).and_then(|&opcode| given.opcodes.field(opcode));
+            let place = numbers.code(coder, given_place.unwrap_or(0) as u64) as usize;
             let opcode = *known.get(place)?;
             if shape.last().is_some_and(|&last| last >= opcode) {
                 return None;

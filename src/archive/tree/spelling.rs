@@ -92,15 +92,17 @@ impl Spelling {
         if !is_rank(column) {
             return u32::from_le_bytes(std::array::from_fn(|_| decoder.byte()));
         }
+        let mut rank = 0;
         let mut before = CODES;
-        (0..8).fold(0, |rank, file| {
+        for file in 0..8 {
             let starts = &self.0[kind(column) * BEFORE + before];
             let slot = decoder.slot();
             let code = starts_up_to(starts, slot).saturating_sub(1);
             decoder.pass(Interval { start: starts[code], freq: starts[code + 1] - starts[code] });
+            rank |= (code as u32) << (4 * file);
             before = code;
-            rank | (code as u32) << (4 * file)
-        })
+        }
+        rank
     }
 }
 

@@ -168,9 +168,14 @@ impl SymbolTables {
             ends.zip(at * CHUNK..).map(|((&end, symbol), place)| (end, symbol, place as u32))
         });
         let mut is_over = false;
-        entries
-            .take_while(move |&(end, ..)| !std::mem::replace(&mut is_over, u32::from(end) >= SCALE))
-            .map(|(_, symbol, place)| (symbol, place))
+        entries.map_while(move |(end, symbol, place)| {
+            if is_over {
+                return None;
+            }
+            // The interval of the last symbol of a node ends at the end of the scale.
+            is_over = u32::from(end) >= SCALE;
+            Some((symbol, place))
+        })
     }
 
     /// The interval at a place.

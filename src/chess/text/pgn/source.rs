@@ -106,9 +106,14 @@ impl<R: Read> Source<R> {
         self.first_before = self.counted.before;
         self.start += self.at;
         self.dropped += self.at as u64;
-        let kept = self.line.end.checked_sub(self.at).filter(|_| self.line.start <= self.at);
-        self.line = 0..kept.unwrap_or_default();
-        self.last_quote = kept.and(self.last_quote).map(|quote| quote?.checked_sub(self.at));
+        if (self.line.start..=self.line.end).contains(&self.at) {
+            // The line is searched already, so the rest of it is too.
+            self.line = 0..self.line.end - self.at;
+            self.last_quote = self.last_quote.map(|quote| quote?.checked_sub(self.at));
+        } else {
+            self.line = 0..0;
+            self.last_quote = None;
+        }
         self.at = 0;
     }
 

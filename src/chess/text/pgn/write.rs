@@ -259,9 +259,10 @@ impl Layout<'_> {
     }
 
     fn token(&mut self, token: &[u8]) {
-        if !std::mem::take(&mut self.is_open) {
+        if !self.is_open {
             self.flush();
         }
+        self.is_open = false;
         self.unit.extend_from_slice(token);
     }
 

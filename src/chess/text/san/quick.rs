@@ -24,7 +24,10 @@ impl Token {
         // Sets the top bit of each byte below 0x21. Only the lowest bit that is set is reliable,
         // because the subtraction borrows from higher bytes.
         let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
-        (ends != 0).then(|| Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
+        if ends == 0 {
+            return None;
+        }
+        Some(Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
     }
 
     /// Takes a whole text; `None` if it has more than seven bytes.
@@ -134,9 +137,9 @@ fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
 /// Returns the square at the end of a token.
 #[inline]
 fn square_at_end(token: Token) -> Option<Square> {
-    let (file, rank) =
-        (token.byte_at_end(2).wrapping_sub(b'a'), token.byte_at_end(1).wrapping_sub(b'1'));
-    (file | rank < 8).then(|| Square::at(file & 7, rank & 7))
+    let file = token.byte_at_end(2).wrapping_sub(b'a');
+    let rank = token.byte_at_end(1).wrapping_sub(b'1');
+    if file | rank < 8 { Some(Square::at(file & 7, rank & 7)) } else { None }
 }
 
 /// Reads `e4`, `exd5`, `e8=Q`, `exd8=Q`.
@@ -156,8 +159,10 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
         _ => return None,
     };
     let promotes = to.bit() & BACK_RANKS != 0;
-    let from = Square::lowest(from).filter(|_| promotes == promotion.is_some())?;
-    let mv = Move { from, to, promotion };
+    if promotes != promotion.is_some() {
+        return None;
+    }
+    let mv = Move { from: Square::lowest(from)?, to, promotion };
     keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
 }
 
@@ -174,14 +179,15 @@ fn origin_of_step(position: &Position, to: Square) -> u64 {
     board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
-/// Returns a bitboard with the pawn on a file that can capture on a square. `file` is the letter of
-/// the file. The bitboard is empty if no pawn can.
-fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
+/// Returns a bitboard with the pawn on a file that can capture on a square. The bitboard is empty
+/// if no pawn can.
+fn origin_of_capture(position: &Position, file_letter: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();
-    let prey = board.color(!us).contains(to) || position.en_passant() == Some(to);
-    let file = file_set(file);
-    if prey { pawn_attacks(!us, to) & board.pieces(us, Role::Pawn).bits() & file } else { 0 }
+    if !board.color(!us).contains(to) && position.en_passant() != Some(to) {
+        return 0;
+    }
+    pawn_attacks(!us, to) & board.pieces(us, Role::Pawn).bits() & file_set(file_letter)
 }
 
 /// The squares of a file from `a` to `h`.
@@ -220,9 +226,10 @@ fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move
         if between(to, from) & occupied != 0 || !keeps_king_safe(situation, mv, role) {
             continue;
         }
-        if legal.replace(mv).is_some() {
+        if legal.is_some() {
             return None;
         }
+        legal = Some(mv);
     }
     legal
 }

@@ -151,8 +151,8 @@ pub(crate) fn read<const GATHERS: bool>(
     let kinds = _mm512_permutex2var_epi8(low, text, high);
     let kinds = _mm512_permutexvar_epi8(_mm512_add_epi8(before, load(&FILES)), kinds);
     let kinds = before_first_zero(kinds);
-    let (signs, pieces) =
-        (_mm512_test_epi8_mask(kinds, kinds), _mm512_cmpgt_epu8_mask(kinds, splat(VALUE)));
+    let signs = _mm512_test_epi8_mask(kinds, kinds);
+    let pieces = _mm512_cmpgt_epu8_mask(kinds, splat(VALUE));
 
     let sums = sums_in_lanes(_mm512_and_si512(kinds, splat(VALUE)));
     let files = _mm512_sub_epi8(sums, splat(1));
