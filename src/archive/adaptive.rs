@@ -270,7 +270,6 @@ pub(super) struct SymbolModel {
 }
 
 impl SymbolModel {
-    /// Model of symbols of `bits` bits.
     pub(super) fn new(bits: u32) -> SymbolModel {
         SymbolModel { models: vec![BitModel::default(); 1 << bits].into(), bits }
     }

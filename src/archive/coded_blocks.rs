@@ -99,7 +99,6 @@ impl Coding<'_> {
         }
     }
 
-    /// Number of records in an index block.
     fn index_records(&self, records: &BlockSegmentBuilder) -> Result<u32, ArchiveError> {
         self.options.block_records.map_or_else(|| records.records_of_a_block(), Ok)
     }

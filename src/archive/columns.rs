@@ -13,7 +13,6 @@ use epdb_chess::text::fields::{
     CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
 };
 
-/// Number of columns of a row.
 pub(super) const COLUMNS: usize = 13;
 /// Index of the column with the form: the dialect of castling rights, and flags for operations and
 /// counters.
@@ -31,12 +30,10 @@ pub(super) const FULLMOVE: usize = 11;
 /// Index of the column with the halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
-/// True if a column is one of the eight ranks.
 pub(super) fn is_rank(column: usize) -> bool {
     (RANKS..EN_PASSANT).contains(&column)
 }
 
-/// Names of the columns.
 pub(super) const NAMES: [&str; COLUMNS] = [
     "form",
     "side to move and castling",
@@ -57,7 +54,6 @@ pub(super) const NAMES: [&str; COLUMNS] = [
 /// missing there are usually on the ranks in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
-/// The column of each rank.
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
 /// Letters of the codes 1 to 12 of a nibble. Other codes have no letter, and no valid row has them.
@@ -197,7 +193,6 @@ impl Row {
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    /// True if the other row has the same pieces.
     pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
@@ -266,7 +261,6 @@ impl Row {
         self.0[FORM] & OPERATIONS != 0
     }
 
-    /// Toggles the flag for operations.
     pub(super) const fn change_operations(&mut self) {
         self.0[FORM] ^= OPERATIONS;
     }

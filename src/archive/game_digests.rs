@@ -94,7 +94,6 @@ pub(super) struct GameDigestsSection {
 }
 
 impl GameDigestsSection {
-    /// Reads the table of a section.
     pub(super) fn read(
         file: &ArchiveBytes,
         section: Section,
@@ -116,7 +115,6 @@ impl GameDigestsSection {
         Ok(GameDigestsSection { start, table, games })
     }
 
-    /// Finds the digest of a game.
     pub(super) fn get(
         &self,
         file: &ArchiveBytes,
@@ -131,7 +129,6 @@ impl GameDigestsSection {
         Ok(found.ok().map(|place| group[place]))
     }
 
-    /// Visits all digests.
     pub(super) fn each<E: From<ArchiveError>>(
         &self,
         file: &ArchiveBytes,

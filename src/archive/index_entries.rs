@@ -25,7 +25,6 @@ impl IndexEntries {
         self.0.push(&(u128::from(key) << 32 | u128::from(place)).to_be_bytes()[4..], &[])
     }
 
-    /// Number of entries.
     pub(super) fn len(&self) -> u64 {
         self.0.len()
     }

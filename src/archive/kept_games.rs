@@ -66,7 +66,6 @@ impl Tail {
 pub(super) struct KeptGamesWriter(Sorter);
 
 impl KeptGamesWriter {
-    /// Makes a writer that uses about `memory_bytes`.
     pub(super) fn new(memory_bytes: usize) -> KeptGamesWriter {
         KeptGamesWriter(Sorter::new(temp_dir(), memory_bytes))
     }
@@ -141,7 +140,6 @@ fn put_block(
 /// The section of an archive, open for reading.
 pub(super) struct KeptGamesSection<'a> {
     file: &'a ArchiveBytes,
-    /// Range of the blocks in the file.
     blocks: Range<u64>,
     table: &'a [BlockEntry],
     games: u64,
@@ -150,7 +148,6 @@ pub(super) struct KeptGamesSection<'a> {
 }
 
 impl<'a> KeptGamesSection<'a> {
-    /// Reads the table of a section.
     pub(super) fn read(
         file: &'a ArchiveBytes,
         section: Section,
@@ -178,7 +175,6 @@ impl<'a> KeptGamesSection<'a> {
         Ok(KeptGamesSection { file, blocks, table, games, memory_bytes })
     }
 
-    /// Number of games.
     pub(super) const fn len(&self) -> u64 {
         self.games
     }
@@ -214,7 +210,6 @@ impl<'a> KeptGamesSection<'a> {
         })
     }
 
-    /// The block that may have a game.
     fn block_of(&self, id: GameId) -> Option<usize> {
         self.table.partition_point(|block| block.first <= id.0).checked_sub(1)
     }
@@ -276,7 +271,6 @@ impl<'a> KeptGamesSection<'a> {
         Ok(self.blocks.start + start..self.blocks.start + end)
     }
 
-    /// Decompresses the games of a block.
     fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         // The bytes are copied, because zstd must not see bytes that another process may change.

@@ -35,7 +35,6 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
-/// The decoded rows of a block.
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,

@@ -3,7 +3,6 @@
 /// A column of all rows. Its distinct values are numbered in order of their first occurrence.
 pub(super) struct NumberedColumn {
     pub(super) values: Vec<u32>,
-    /// Number of occurrences of each value.
     pub(super) counts: Vec<u32>,
     /// For each row the number of its value.
     pub(super) numbers: Vec<u32>,

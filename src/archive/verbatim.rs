@@ -32,7 +32,6 @@ const IN_MEMORY: usize = 4 << 20;
 
 const PART: &str = "side data";
 
-/// Header of a chunk.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ChunkHead {
@@ -89,7 +88,6 @@ impl Edit {
         }
     }
 
-    /// Takes an edit from a script.
     fn take(script: &mut &[u8]) -> Option<Edit> {
         Some(Edit {
             kept: usize::try_from(take_number(script)?).ok()?,
@@ -112,7 +110,6 @@ pub(super) struct VerbatimWriter {
     spool: SpooledTempFile,
     /// Names of the files. Each name follows its length.
     names: Vec<u8>,
-    /// Number of files.
     files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
@@ -134,7 +131,6 @@ impl VerbatimWriter {
         }
     }
 
-    /// Begins a file.
     pub(super) fn file(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.files = self.files.checked_add(1).ok_or(ArchiveError::LimitExceeded {
             what: "files",
@@ -220,7 +216,6 @@ impl VerbatimWriter {
         Ok(())
     }
 
-    /// Writes the names of the files.
     pub(super) fn write_names<W: Write>(&self, out: &mut Sink<W>) -> Result<(), ArchiveError> {
         out.put(&self.files.to_le_bytes())?;
         Ok(out.put(&self.names)?)
@@ -254,7 +249,6 @@ impl VerbatimWriter {
     }
 }
 
-/// The names of the files of a verbatim archive.
 pub(super) fn names(bytes: &[u8]) -> Result<Vec<String>, ArchiveError> {
     at_most("bytes of file names", bytes.len() as u64, MAX_NAMES)?;
     parse_names(bytes).ok_or(ArchiveError::corrupt(SectionKind::FileNames.name()))
@@ -291,7 +285,6 @@ pub enum SalvagedFile<'a> {
     Lost(usize),
 }
 
-/// A chunk of side data.
 struct Chunk<'a> {
     number: u64,
     /// Numbers of the records of the chunk.

@@ -72,7 +72,6 @@ pub struct ArchiveWriter<W> {
     /// Records of a sorted archive of level fast. They are written at the end, in the order of
     /// their keys.
     unsorted: Option<Sorter>,
-    /// Number of records so far.
     records: u64,
     blocks: u64,
     /// Number of segments with separators.

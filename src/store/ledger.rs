@@ -61,7 +61,6 @@ impl Reader {
     }
 }
 
-/// Reads the ledger.
 pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<TallyLedger>> {
     let mut games = GameDigests::default();
     let read = read_rows(transaction, meta, &mut |row| games.add_bytes(row))?;

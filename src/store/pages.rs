@@ -48,7 +48,6 @@ const BRANCH: u8 = 2;
 /// Maximum height of a sound tree.
 const MAX_LEVELS: u32 = 32;
 
-/// The header of a database.
 pub(super) type Header = [u8; HEADER_BYTES];
 
 /// A file and the header of the commit that is read from it. A read transaction keeps the pages of
@@ -255,7 +254,6 @@ impl PageLayout {
         }
     }
 
-    /// Offset and length of a page.
     fn place(&self, page: u64) -> Result<(u64, u64)> {
         let order = (page >> 59) as u32;
         let region = (page >> 20) & 0xf_ffff;
@@ -439,7 +437,6 @@ fn pairs(leaf: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The child pages of a branch page.
 fn children(branch: &[u8]) -> Vec<Child> {
     let keys = branch.get(2..4).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
     let parts = branch.get(8..).and_then(|rest| rest.split_at_checked(16 * (keys + 1)));

@@ -63,7 +63,6 @@ impl WaitingRuns {
         self.runs.iter().map(|run| run.records).sum()
     }
 
-    /// The line of the import in the journal.
     pub(super) fn line<'i>(&self, imports: &'i [ImportInfo]) -> Result<&'i ImportInfo> {
         let line = usize::try_from(self.import).ok().and_then(|id| imports.get(id));
         line.filter(|line| line.state == ImportState::Unfinished).ok_or_else(|| {
@@ -254,7 +253,6 @@ impl RunFile {
         Ok(())
     }
 
-    /// The end of the last run.
     fn end(&self) -> u64 {
         self.runs.last().map_or(MAGIC.len() as u64, |run| run.end)
     }

@@ -66,7 +66,6 @@ pub(super) struct Meta {
     /// Number of blocks, at least 1. The keys are spread over the blocks, and each block has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
-    /// Number of different positions.
     pub(super) positions: u64,
     /// Positions whose records are in the table [`OVERFLOW`].
     pub(super) overflow: u64,
@@ -243,7 +242,6 @@ impl Meta {
     }
 }
 
-/// Numbers of rows of the tables.
 pub(super) struct RowCounts {
     pub(super) blocks: u64,
     pub(super) chunks: u64,

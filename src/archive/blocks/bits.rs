@@ -1,6 +1,5 @@
 //! Numbers as bits, the lowest first: plain, Rice and gamma codes.
 
-/// Writer of bits.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
@@ -97,7 +96,6 @@ impl<'a> BitReader<'a> {
         (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
-    /// Skips bits.
     pub(super) const fn skip(&mut self, bits: usize) {
         self.at += bits;
     }

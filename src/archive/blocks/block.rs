@@ -102,7 +102,6 @@ impl Block {
         Refusal::Damaged.at(PART, self.first)
     }
 
-    /// Decodes the record at a place.
     pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
         let record = match &self.records {
             BlockRecords::Rows { read, .. } => match read.rows.get(place) {
@@ -118,7 +117,6 @@ impl Block {
         record.ok_or_else(|| self.damaged())
     }
 
-    /// Decodes all records from a place on.
     pub(super) fn records_from(&self, place: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
         self.records_in(place..usize::MAX)
     }

@@ -48,7 +48,6 @@ pub(crate) struct BlockSegmentBuilder {
     steps: OnceLock<Vec<Option<Step>>>,
 }
 
-/// A coded segment.
 pub(crate) struct CodedSegment {
     pub coder: u8,
     pub flags: u8,
@@ -155,7 +154,6 @@ impl BlockSegmentBuilder {
         &self.order
     }
 
-    /// Adds a record.
     pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let row = Row::from_record(record);
         if row.has_operations() {
@@ -331,7 +329,6 @@ impl BlockSegmentBuilder {
         Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, max) as u32)
     }
 
-    /// Codes the operations of all blocks.
     fn code_operations(&self, per_block: usize) -> Result<CodedOperations, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(CodedOperations::default());

@@ -10,7 +10,6 @@ use super::block::Block;
 use crate::columns::Row;
 use crate::error::{ArchiveError, Refusal};
 
-/// Maximum number of cached values.
 const MAX_CACHED: usize = 256;
 
 /// A cache of values of segments. The values that were used last are kept.
@@ -141,10 +140,8 @@ pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
 type BlockPlace = (usize, u32);
 
 impl RecentBlocks {
-    /// Maximum number of blocks.
     pub(super) const MAX: usize = 32;
 
-    /// Returns a block if it is in the cache.
     pub(super) fn get(&self, place: BlockPlace) -> Option<Arc<Block>> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = blocks.iter().position(|(of, _)| *of == place)?;

@@ -23,9 +23,7 @@ pub(super) struct SegmentCoder {
     operations: Arc<InitialModel>,
 }
 
-/// The coder of the rows of a segment.
 enum RowCoder {
-    /// Position model of the segment.
     Tree(Box<PositionModel>),
     /// Position model that is built into epdb.
     Shipped(&'static PositionModel),

@@ -135,7 +135,6 @@ struct Bucket {
     bits: BitWriter,
     /// The current key.
     open: u64,
-    /// Blocks of the current key.
     blocks: Vec<u32>,
 }
 
@@ -195,7 +194,6 @@ fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     }
 }
 
-/// Reader of the index.
 pub(super) struct BlockIndex<'a> {
     file: &'a ArchiveBytes,
     /// Range of the buckets in the file.
@@ -235,7 +233,6 @@ impl<'a> BlockIndex<'a> {
         Ok(BlockIndex { file, buckets: start..split, ends, tail, identity })
     }
 
-    /// Number of buckets.
     pub(super) const fn buckets(&self) -> u64 {
         1 << self.tail.bucket_bits
     }
@@ -255,12 +252,10 @@ impl<'a> BlockIndex<'a> {
         Ok(start..end)
     }
 
-    /// Number of the bucket that has a key.
     fn bucket_of(&self, key: u64) -> u64 {
         self.cut(key).checked_shr(self.tail.rest_bits.into()).unwrap_or(0)
     }
 
-    /// Range of the bucket that has a key.
     pub(super) fn range_of(&self, key: u64) -> Result<Range<u64>, ArchiveError> {
         self.range(self.bucket_of(key))
     }
@@ -330,7 +325,6 @@ impl<'a> BlockIndex<'a> {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
-    /// Begins a search for keys.
     pub(super) const fn search(&self) -> KeySearch<'_, 'a> {
         KeySearch { index: self, bucket: None }
     }

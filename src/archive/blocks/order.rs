@@ -66,7 +66,6 @@ fn best_plain(numbers: &[u32], width: u32) -> u32 {
     best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
 }
 
-/// Returns the bytes of the numbers of a piece.
 fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     let mut bits = BitWriter::default();
     let plain = best_plain(numbers, width);
@@ -212,7 +211,6 @@ impl Places {
         self.0.get(number as usize).copied()
     }
 
-    /// Memory in bytes.
     pub(super) fn cost(&self) -> usize {
         size_of_val(&self.0[..])
     }

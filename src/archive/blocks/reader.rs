@@ -105,7 +105,6 @@ impl BlockReader {
         &self.segments
     }
 
-    /// Approximate memory for reading, in bytes.
     pub(super) const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
@@ -129,7 +128,6 @@ impl BlockReader {
         self.coders.made(place).is_some()
     }
 
-    /// Decodes some blocks of a segment.
     pub(super) fn blocks(
         &self,
         place: usize,
@@ -195,7 +193,6 @@ impl BlockReader {
         (self.memory_bytes / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
     }
 
-    /// Decodes a block of a segment.
     pub(super) fn block(&self, place: usize, block: u32) -> Result<Block, ArchiveError> {
         let mut blocks = self.blocks(place, block..block + 1)?;
         blocks.pop().ok_or(ArchiveError::corrupt("block directory"))

@@ -123,7 +123,6 @@ impl BlockSegmentBuilder {
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
-    /// The bytes of the section with the original order.
     pub(crate) fn order_section(&self) -> Vec<u8> {
         order::write(self.order(), self.identity())
     }

@@ -129,7 +129,6 @@ impl BlockReader {
         if last.0 < end { Ok(()) } else { Err(corrupt()) }
     }
 
-    /// All entries of the index.
     fn entries(&self, index: &BlockIndex) -> Result<IndexEntries, ArchiveError> {
         let mut entries = IndexEntries::new(self.memory_bytes() / 8);
         for bucket in 0..index.buckets() {

@@ -101,7 +101,6 @@ pub(super) const SORTED: u16 = 1;
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SegmentEntry {
-    /// Number of the first record of the segment.
     pub(super) first_record: U64,
     /// Number of the first index block of the segment. An index block is a group of `index_records`
     /// consecutive records. The position index leads to index blocks.
@@ -228,7 +227,6 @@ impl Footer {
             && (cfg!(fuzzing) || self.id == file_id(table))
     }
 
-    /// Reads the footer of a file.
     pub(super) fn parse(file: &ArchiveBytes) -> Result<&Footer, ArchiveError> {
         let len = file.size();
         let start = len

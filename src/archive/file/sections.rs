@@ -211,7 +211,6 @@ impl Section {
     }
 }
 
-/// An entry of the section table.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct SectionEntry {
@@ -280,7 +279,6 @@ impl SectionEntry {
 
 const TABLE: &str = "section table";
 
-/// A section of a file.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct SectionRef {
     /// Kind; `None` if this reader does not know it.
@@ -339,7 +337,6 @@ impl SectionTable {
         Ok(SectionTable(listed))
     }
 
-    /// All sections.
     pub(crate) fn each(&self) -> impl Iterator<Item = &SectionRef> {
         self.0.iter()
     }

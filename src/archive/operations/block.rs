@@ -52,7 +52,7 @@ pub(crate) fn decode(
         };
         match read {
             Some(()) => {}
-            None if let Some(unknown) = model.unknown() => return Err(unknown),
+            None if let Some(unknown) = model.unknown => return Err(unknown),
             None if model.cost() <= memory_bytes || memory_bytes >= paid => {
                 return Err(Refusal::Damaged);
             }

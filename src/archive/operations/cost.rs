@@ -64,7 +64,6 @@ impl Cost {
         self.add(EACH + text)
     }
 
-    /// The remaining cost.
     pub(super) const fn left(&self) -> usize {
         self.limit.saturating_sub(self.spent)
     }

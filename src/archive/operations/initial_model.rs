@@ -45,14 +45,14 @@ impl InitialModel {
             // This cannot fail, because the opcodes are distinct and have no number.
             let _ = state.opcodes.add(opcode);
         }
-        let opcodes = state.opcodes.opcodes().len();
+        let opcodes = state.opcodes.opcodes.len();
         state.restart(&shapes, opcodes);
         for (mut links, subjects) in blocks {
             let mut model = OperationModel::new(state, usize::MAX);
             for subject in &subjects {
                 model.record(&mut BitTrainer, &mut links, subject);
             }
-            state = model.into_state();
+            state = model.state;
             state.restart(&shapes, opcodes);
         }
         InitialModel(state)
@@ -116,7 +116,7 @@ fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationSt
     let mut numbers = IntegerModel::default();
     code_opcodes(coder, &mut numbers, given, &mut read)?;
     code_shapes(coder, &mut numbers, given, &mut read)?;
-    for place in 0..read.opcodes.opcodes().len() {
+    for place in 0..read.opcodes.opcodes.len() {
         let own = given.fields.get(place).and_then(Option::as_ref);
         if numbers.code(coder, own.is_some().into()) != 0 {
             let integers = own.map(|own| own.integers.clone()).unwrap_or_default();
@@ -141,7 +141,7 @@ fn code_opcodes(
     read: &mut OperationState,
 ) -> Option<()> {
     let mut bytes = SymbolModel::new(8);
-    let given = given.opcodes.opcodes().get(usize::from(NUMBERED)..).unwrap_or_default();
+    let given = given.opcodes.opcodes.get(usize::from(NUMBERED)..).unwrap_or_default();
     let listed = numbers.code(coder, given.len() as u64) as usize;
     if listed > MAX_LISTED {
         return None;
@@ -160,21 +160,20 @@ fn code_opcodes(
 /// Maximum length of an opcode.
 const MAX_OPCODE: u64 = 15;
 
-/// Codes the lists of opcodes.
 fn code_shapes(
     coder: &mut impl BitCoder,
     numbers: &mut IntegerModel,
     given: &OperationState,
     read: &mut OperationState,
 ) -> Option<()> {
-    let known = read.opcodes.opcodes().to_vec();
-    let listed = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
+    let known = read.opcodes.opcodes.to_vec();
+    let listed = numbers.code(coder, given.opcodes.shapes.len() as u64) as usize;
     if listed > MAX_LISTED {
         return None;
     }
     let mut shapes: Vec<Arc<[Opcode]>> = Vec::new();
     for nth in 0..listed {
-        let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], |shape| &shape[..]);
+        let given_shape = given.opcodes.shapes.get(nth).map_or(&[][..], |shape| &shape[..]);
         let len = numbers.code(coder, given_shape.len() as u64) as usize;
         if len > known.len() {
             return None;

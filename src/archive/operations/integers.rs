@@ -55,7 +55,6 @@ impl IntegerOperandModel {
         (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
     }
 
-    /// Forgets the previous integer.
     pub(super) fn restart(&mut self) {
         self.before = 0;
     }

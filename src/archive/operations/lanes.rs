@@ -44,7 +44,6 @@ impl Lanes {
         Lanes(vectors::shifted_right::<BY>(self.0))
     }
 
-    /// Shifts signed numbers.
     #[inline(always)]
     pub(super) fn shifted_right_signed<const BY: i32>(self) -> Lanes {
         Lanes(vectors::shifted_right_signed::<BY>(self.0))

@@ -63,7 +63,6 @@ impl PreviousOperands {
         PreviousOperands { operands, passed: Some(SkippedOperands { record, field, is_line }) }
     }
 
-    /// Text of the operand at a place.
     pub(super) fn text(&self, place: usize) -> Option<Vec<u8>> {
         let operand = self.operands.get(place)?;
         let Some(passed) = &self.passed else { return Some(operand.text()) };

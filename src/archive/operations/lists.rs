@@ -53,7 +53,7 @@ pub(super) struct ListModel {
 /// The lists of a record so far.
 #[derive(Default)]
 pub(super) struct RecordLists {
-    moves: Vec<Move>,
+    pub(super) moves: Vec<Move>,
     /// SANs of `moves`; empty if they were not made.
     sans: Vec<San>,
     numbers: Vec<u32>,
@@ -105,11 +105,6 @@ impl RecordLists {
         Some(text)
     }
 
-    /// The last list of moves.
-    pub(super) fn moves(&self) -> &[Move] {
-        &self.moves
-    }
-
     /// The text of the last list of moves.
     pub(super) fn text_of_moves(&mut self, root: &Playable) -> Vec<u8> {
         self.sans = self.moves.iter().map(|&mv| san::format(root, mv)).collect();
@@ -117,7 +112,6 @@ impl RecordLists {
     }
 }
 
-/// The text of a list of moves.
 pub(super) fn text_of(root: &Playable, moves: &[Move]) -> Vec<u8> {
     let sans: Vec<San> = moves.iter().map(|&mv| san::format(root, mv)).collect();
     joined(&sans)
@@ -187,7 +181,6 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl ListModel {
-    /// Codes a list of moves.
     pub(super) fn moves(
         &mut self,
         coder: &mut impl BitCoder,

@@ -28,15 +28,15 @@ const MAX_OPERANDS: usize = epdb_chess::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and its state so far.
 pub(super) struct OperationModel {
-    state: OperationState,
+    pub(super) state: OperationState,
     /// Models of lists, made for the first list.
     lists: Option<ListModel>,
     /// Model of texts, made for the first text.
     text: Option<TextModel>,
     /// Cost of the records so far.
     cost: Cost,
-    /// Set if a decoder meets an operand or a text of an unknown kind.
-    unknown: Option<Refusal>,
+    /// Set if a decoder meets an operand or a text of an unknown kind, which ends the decoding.
+    pub(super) unknown: Option<Refusal>,
 }
 
 /// The part of an [`OperationModel`] that the initial model of a segment sets.
@@ -94,22 +94,11 @@ impl OperationModel {
         OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost), unknown: None }
     }
 
-    /// The adapted state.
-    pub(super) fn into_state(self) -> OperationState {
-        self.state
-    }
-
     /// Cost of the records so far.
     pub(super) const fn cost(&self) -> usize {
         self.cost.spent()
     }
 
-    /// The unknown kind of an operand or a text that ended the decoding, if any.
-    pub(super) const fn unknown(&self) -> Option<Refusal> {
-        self.unknown
-    }
-
-    /// Codes the operations of a record.
     pub(super) fn record(
         &mut self,
         coder: &mut impl BitCoder,
@@ -205,7 +194,6 @@ impl OperationModel {
         Some(operations)
     }
 
-    /// Codes the operands of an operation.
     fn operands(
         &mut self,
         coder: &mut impl BitCoder,
@@ -341,7 +329,7 @@ impl OperationModel {
                 if !record.is_passed {
                     return Some(record.lists.text_of_moves(root));
                 }
-                let moves = record.lists.moves().to_vec();
+                let moves = record.lists.moves.to_vec();
                 self.cost.list(moves.len())?;
                 record.lazy.push(((place.field, place.operand), LazyText::Moves(moves)));
                 Some(Vec::new())
@@ -359,7 +347,6 @@ impl OperationModel {
 }
 
 impl OperationState {
-    /// The default state.
     pub(super) fn new() -> OperationState {
         OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
     }

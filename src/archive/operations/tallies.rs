@@ -94,7 +94,6 @@ impl TallyModel {
         }
     }
 
-    /// Forgets the last tally.
     pub(super) fn restart(&mut self) {
         self.last.clear();
         (self.rating, self.year) = (RATING, YEAR);

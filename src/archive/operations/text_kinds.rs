@@ -53,7 +53,6 @@ impl TextKinds {
         }
     }
 
-    /// The kind of a text.
     pub(super) fn text_kind(&self, operation: usize, operand: usize) -> TextKind {
         let text_kinds = self.0.get(operation);
         text_kinds

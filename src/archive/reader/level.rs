@@ -41,7 +41,6 @@ impl LevelReader {
         }
     }
 
-    /// The record with a number.
     pub(super) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.record(number),

@@ -95,7 +95,6 @@ impl Segments {
         Ok(())
     }
 
-    /// Number of records.
     pub(super) fn records(&self) -> u64 {
         let last = match self {
             Segments::Rows(segments) => segments.last().map(|segment| segment.span),
@@ -153,7 +152,6 @@ struct SegmentSections {
     separators: Section,
 }
 
-/// Assigns sections to entries.
 fn sections_of(
     entries: &[SegmentEntry],
     table: &SectionTable,

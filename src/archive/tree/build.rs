@@ -33,7 +33,6 @@ const CLOSE: f32 = 1.03;
 /// rows outside of the sample.
 const SAMPLE_MODEL: f32 = 0.65;
 
-/// Plan of a model.
 pub(crate) struct ModelPlan {
     /// True if the last rank is coded by its difference from the first rank.
     mirrors: bool,
@@ -52,7 +51,6 @@ struct Outline {
     bits: f32,
 }
 
-/// Plan of the tree of a column.
 struct ColumnPlan {
     contexts: &'static [Context],
     /// For each symbol and for the escape: the number of times that it is coded in the root,
@@ -92,7 +90,6 @@ fn min_bits(plans: &[ColumnPlan]) -> f32 {
 /// The rows of a segment, for building models.
 pub(crate) struct TrainingSet {
     columns: NumberedColumns,
-    /// The rows without prediction.
     alone: CodedRows,
     /// The rows with prediction from previous rows, if that may save bits.
     predicted: Option<CodedRows>,
@@ -108,7 +105,6 @@ const MIRRORED: usize = COLUMNS;
 /// All columns of all rows.
 type NumberedColumns = Vec<NumberedColumn>;
 
-/// Numbers the values of a column of rows.
 fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     let (column, mirrors) = if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
     NumberedColumn::new(rows.iter().map(|row| coded_value(mirrors, row, column)))
@@ -129,7 +125,6 @@ struct ColumnSymbols {
     /// Symbol of each value. A value that is not in the dictionary has the escape, whose number is the number
     /// of symbols.
     symbols: Vec<u16>,
-    /// Count of each value.
     counts: Vec<u32>,
 }
 
@@ -219,7 +214,6 @@ struct PartOfRows {
     first: Vec<u8>,
     /// The largest value in `first`.
     last_first: usize,
-    /// Symbols of each column.
     symbols: Vec<Vec<u16>>,
     /// For each rank column: the pieces of each row up to that column, as the state of the
     /// contexts.
@@ -478,7 +472,6 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    /// Makes the dictionary of values with these counts.
     fn new(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();

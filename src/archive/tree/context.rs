@@ -20,7 +20,6 @@ pub(super) enum Context {
     Pawns(Side),
     /// Pieces and pawns of one colour, as one value.
     Material(Side),
-    /// Pawn files of both colours.
     BothPawns,
     /// Pieces of both colours, as one value.
     BothPieces,

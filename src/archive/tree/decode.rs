@@ -104,17 +104,14 @@ fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDec
     blocks
 }
 
-/// Decoder of the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
     /// Number of rows of the block.
     count: usize,
-    /// The rows that were already read.
     read: ReadRows,
     history: DecodeHistory,
     /// The last row that was not predicted by a move.
     row: Row,
-    /// The symbols of `row`.
     symbols: [u16; COLUMNS],
     /// The pieces of `row` before each of its columns.
     pieces: [PieceState; COLUMNS + 1],
@@ -160,7 +157,6 @@ impl<'a> BlockDecoder<'a> {
         model.tables.prefetch(self.chunk);
     }
 
-    /// Decodes the next symbol.
     #[inline]
     fn read(&mut self, model: &PositionModel, place: usize) {
         let node = self.path.longest;

@@ -12,7 +12,6 @@ use crate::columns::{COLUMNS, Row};
 use crate::rans::{Interval, SCALE};
 
 impl PositionModel {
-    /// Makes an encoder.
     pub(crate) fn encoder(&self) -> RowEncoder<'_> {
         let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
@@ -34,7 +33,6 @@ impl PositionModel {
     }
 }
 
-/// Encoder of rows with a model.
 pub(crate) struct RowEncoder<'a> {
     model: &'a PositionModel,
     /// For nodes with many symbols: the place of the interval of each symbol.
@@ -102,19 +100,15 @@ impl IntervalsByRow {
     }
 }
 
-/// The intervals of a block.
 struct BlockIntervals {
-    /// Prediction mode of each row.
     modes: IntervalsByRow,
     /// For each row that no move predicts: its first coded column, and its index among the rows of
     /// a column. `None` for rows that a move predicts.
     coded: Vec<Option<(usize, usize)>>,
-    /// Intervals of each column.
     columns: Vec<IntervalsByRow>,
 }
 
 impl RowEncoder<'_> {
-    /// Returns the intervals of the rows of a block.
     pub(crate) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));

@@ -23,7 +23,6 @@ const MAX_NODES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 4;
 
 impl ModelSpec {
-    /// The bytes of the model.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut encoder = BitEncoder::new();
         ModelCodec::default().model(&mut encoder, self);
@@ -81,7 +80,6 @@ const SYMBOL_COST: usize = 20;
 struct ModelCodec {
     /// Approximate memory of the model so far, in bytes.
     cost: usize,
-    /// Limit of `cost`.
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
@@ -127,7 +125,6 @@ impl Default for ModelCodec {
     }
 }
 
-/// Number of classes of frequency.
 const CLASSES: u32 = 32;
 
 impl ModelCodec {
@@ -312,7 +309,6 @@ impl ModelCodec {
 /// Coder of the nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
-    /// Models of each level.
     models: Vec<NodeModels>,
     /// Number of symbols of the column.
     symbols: usize,

@@ -118,14 +118,12 @@ impl SortKeys {
     }
 }
 
-/// The value of a key.
 const fn value_of(key: u64) -> u32 {
     (key >> u32::BITS) as u32
 }
 
 /// The rows, with the nodes in which they are coded.
 pub(super) struct CodedInNodes {
-    /// The rows, grouped by node.
     rows: Vec<u32>,
     /// The nodes, each with the end of its rows.
     runs: Vec<(u32, usize)>,
@@ -143,7 +141,6 @@ impl CodedInNodes {
         }
     }
 
-    /// Renumbers the nodes.
     pub(super) fn rename(&mut self, numbers: &[u32]) {
         self.runs.iter_mut().for_each(|(node, _)| *node = numbers[*node as usize]);
     }
@@ -159,7 +156,6 @@ impl CodedInNodes {
     }
 }
 
-/// Purpose of a tree.
 #[derive(Copy, Clone)]
 pub(super) enum Purpose<'a> {
     /// The tree is compared with other trees. A bit of the model counts as `model` bits.
@@ -169,7 +165,6 @@ pub(super) enum Purpose<'a> {
     Use { usage: &'a [u32], open: bool },
 }
 
-/// Builder of the tree of one column.
 pub(super) struct TreeBuilder<'a> {
     symbols: &'a [u16],
     escape: u16,
@@ -493,7 +488,6 @@ impl<'a> TreeBuilder<'a> {
 /// Counts below this number have their logarithms in a table.
 const SMALL: usize = 1 << 10;
 
-/// The binary logarithm of a count.
 fn log2(count: u32) -> f32 {
     static LOGARITHMS: LazyLock<[f32; SMALL]> =
         LazyLock::new(|| std::array::from_fn(|count| (count as f32).log2()));

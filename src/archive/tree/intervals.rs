@@ -71,7 +71,6 @@ impl OpenPath<'_> {
     }
 }
 
-/// Intervals of a column of rows.
 pub(super) struct ColumnIntervals {
     rows: Vec<RowIntervals>,
     /// Intervals of the rows that have more than one interval, or a value that is written in full.

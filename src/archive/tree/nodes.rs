@@ -126,7 +126,6 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
 #[derive(Debug)]
 pub(super) struct Nodes {
     pairs: Vec<Pair>,
-    /// Symbols of the node at each place.
     symbols: Vec<NodeSymbols>,
     parents: Vec<u32>,
 }
@@ -175,13 +174,11 @@ impl Nodes {
         &mut self.pairs[place as usize / 2].0[place as usize % 2]
     }
 
-    /// The symbols of the node at a place.
     #[inline]
     pub(super) fn symbols(&self, place: u32) -> NodeSymbols {
         self.symbols[place as usize]
     }
 
-    /// The place of the parent of the node at a place.
     pub(super) fn parent(&self, place: u32) -> u32 {
         self.parents[place as usize]
     }
@@ -192,7 +189,6 @@ impl Nodes {
         Path { longest: place, children }
     }
 
-    /// Returns the place and the symbols of each node.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, NodeSymbols)> {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::move_links;
-use crate::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::rans::{Interval, RansDecoder, SCALE, starts};
 use epdb_chess::codec::ordinal;
 use epdb_chess::model::Position;
 use epdb_chess::model::rules::{Move, Playable, after};
@@ -23,7 +23,6 @@ const BARE: usize = 1;
 /// has none. For example, the last position of a game usually has none.
 const CHANGING: usize = 2;
 
-/// Prediction of a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PredictionMode {
     /// The row shares this number of leading columns with the last row to which no move led.
@@ -94,7 +93,6 @@ pub(super) fn modes(
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct PredictedMove {
     ordinal: u16,
-    /// Number of legal moves.
     count: u16,
     kind: MoveKind,
 }
@@ -163,19 +161,12 @@ fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Posit
     (row, next)
 }
 
-/// The distribution of modes.
 #[derive(Debug)]
 pub(super) struct PredictionModes([u16; MODES + 1]);
 
 impl PredictionModes {
     pub(super) fn new(counts: &[u32; MODES]) -> PredictionModes {
-        let mut starts = [SCALE as u16; MODES + 1];
-        let mut start = 0;
-        for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
-            *place = start;
-            start += freq;
-        }
-        PredictionModes(starts)
+        PredictionModes(starts(counts))
     }
 
     pub(super) fn interval(&self, mode: PredictionMode) -> Interval {

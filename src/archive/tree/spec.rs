@@ -14,7 +14,6 @@ pub(super) const MAX_DICTIONARY: usize = 8192;
 /// Maximum number of symbols in the lists of all nodes of a column.
 pub(super) const MAX_LISTED: usize = 1 << 20;
 
-/// Specification of a model.
 #[derive(Debug, Default)]
 pub(crate) struct ModelSpec {
     pub(super) mirrors: bool,

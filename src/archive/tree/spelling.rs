@@ -4,7 +4,7 @@
 use super::mirror::{LAST_RANK, VACATED};
 use crate::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
 use crate::columns::{RANKS, is_rank};
-use crate::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
+use crate::rans::{Interval, RansDecoder, starts, starts_up_to};
 
 /// Number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
@@ -44,7 +44,6 @@ impl Counts {
         self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
 
-    /// Codes the counts.
     pub(super) fn code(&self, coder: &mut impl BitCoder) -> Counts {
         let mut numbers: Vec<IntegerModel> = vec![IntegerModel::default(); KINDS];
         let code = |(place, row): (usize, &[u32; CODES])| {
@@ -64,16 +63,7 @@ const STARTS: usize = (CODES + 1).next_multiple_of(4);
 
 impl Spelling {
     pub(super) fn new(counts: &Counts) -> Spelling {
-        let starts = |counts: &[u32; CODES]| {
-            let mut starts = [SCALE as u16; STARTS];
-            let mut start = 0;
-            for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
-                *place = start;
-                start += freq;
-            }
-            starts
-        };
-        Spelling(counts.0.iter().map(starts).collect())
+        Spelling(counts.0.iter().map(|counts| starts(counts)).collect())
     }
 
     pub(super) fn encode(&self, column: usize, value: u32, out: &mut Vec<Interval>) {

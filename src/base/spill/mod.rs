@@ -199,7 +199,6 @@ pub fn write_record(out: &mut impl Write, key: &[u8], payload: [&[u8]; 2]) -> io
 
 /// Minimum size of a read of one run, so that seeking does not dominate.
 pub const BLOCK: usize = 64 << 10;
-/// Maximum size of a read.
 const MAX_BLOCK: usize = 4 << 20;
 /// Length of a record's header: two little-endian lengths of 32 bits, of the key and of the
 /// payload. Key and payload follow the header.
@@ -214,7 +213,6 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The record at an offset.
     fn at(bytes: &[u8], offset: usize) -> Record<'_> {
         let (key_len, payload_len) = lengths(&bytes[offset..]);
         let end_of_key = HEADER + key_len;

@@ -148,7 +148,6 @@ pub fn locality_key(position: &Position) -> u64 {
     locality_of(position.board(), position_key(position))
 }
 
-/// The locality key of a position with this board and this position key.
 pub(super) fn locality_of(board: &Board, position_key: u64) -> u64 {
     let colors = [Color::White, Color::Black];
     let pawns = colors.map(|color| pawns_by_file(board.pieces(color, Role::Pawn)));
@@ -324,7 +323,6 @@ mod tests {
         }
     }
 
-    /// The published table has Polyglot's numbers.
     #[test]
     fn the_published_table_is_polyglots() {
         for color in Color::ALL {

@@ -121,7 +121,6 @@ pub fn count(playable: &Playable) -> u16 {
     counts(playable).iter().sum()
 }
 
-/// Counts the moves of each class.
 fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
     InstructionSet::fastest().run(CountsOf(playable))
 }

@@ -29,7 +29,6 @@ const END: u8 = 1;
 /// Kinds of frames that a reader may skip if it does not know them.
 const OPTIONAL: std::ops::RangeInclusive<u8> = 128..=255;
 
-/// Header of a frame.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Copy, Clone)]
 #[repr(C)]
 struct Header {

@@ -31,7 +31,6 @@ pub struct PositionLine {
     moves: Vec<San>,
     /// The moves of the line in coordinates.
     coordinates: Vec<Move>,
-    /// The position after each move.
     after: Vec<Position>,
 }
 

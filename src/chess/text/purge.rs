@@ -98,7 +98,6 @@ struct Segment {
 struct Placed {
     /// The opcode; `None` if the name is not an opcode.
     opcode: Option<Opcode>,
-    /// Opcode and operands.
     place: Range<usize>,
 }
 

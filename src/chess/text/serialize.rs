@@ -152,7 +152,6 @@ fn exact_position(fields: &[u8]) -> Option<Position> {
     record.map(|record| *record.position())
 }
 
-/// The serialized form of an operand.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OperandForm {
@@ -203,7 +202,6 @@ impl<'de> Deserialize<'de> for Operand {
     }
 }
 
-/// The serialized form of an operation.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Operation")]
 struct OperationForm {

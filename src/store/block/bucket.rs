@@ -96,7 +96,6 @@ impl Stub<'_> {
 /// Length of a stub after its board.
 const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
-/// One entry of a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BucketEntry<'a> {
     pub fingerprint: u8,
@@ -155,7 +154,6 @@ fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&id.to_bytes()), body)
 }
 
-/// A view of a bucket.
 #[derive(Copy, Clone)]
 pub(crate) struct Bucket<'a> {
     crc: u32,
@@ -197,7 +195,6 @@ impl<'a> Bucket<'a> {
         self.arrays[..self.count].get(nth).map(|&fingerprint| (fingerprint, *length))
     }
 
-    /// The bytes of all entries.
     #[inline]
     fn entries_bytes(&self) -> &'a [u8] {
         &self.arrays[2 * self.count..]
@@ -246,7 +243,6 @@ impl<'a> Entries<'a> {
         self.cursor
     }
 
-    /// The next entry with this fingerprint.
     #[inline]
     pub(crate) fn next_with(&mut self, fingerprint: u8) -> Option<Result<BucketEntry<'a>>> {
         match self.skip_to(fingerprint) {

@@ -87,7 +87,6 @@ impl BlockShape {
     }
 }
 
-/// Damage of a directory.
 pub(crate) const PAST_THE_END: Damage = Damage("the directory points past the end of the block");
 
 /// View of a block. Each part is checked before it is used.
@@ -128,7 +127,6 @@ impl<'a> Block<'a> {
         Block { data, skipped, ..self }
     }
 
-    /// The bytes of the buckets.
     #[inline]
     pub(crate) fn data(&self) -> &'a [u8] {
         self.data
@@ -139,7 +137,6 @@ impl<'a> Block<'a> {
         self.shape
     }
 
-    /// Length of the block.
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.data.len()
     }
@@ -153,7 +150,6 @@ impl<'a> Block<'a> {
         word(self.head, ENTRY_COUNT)
     }
 
-    /// Number of buckets.
     #[inline]
     pub(crate) fn buckets(&self) -> u32 {
         self.shape.buckets
@@ -187,7 +183,6 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Prefetches the directory entry of a bucket.
     #[inline]
     pub(crate) fn prefetch_directory(&self, bucket: u32) {
         if let Some(byte) = self.head.get(end_at(bucket)) {

@@ -90,12 +90,10 @@ impl Batch {
         Batch { arena, index: with_capacity(limit / 32), limit }
     }
 
-    /// Adds a record under its key.
     pub(super) fn push(&mut self, key: u64, record: &EpdRecord) -> Result<(), EncodeError> {
         self.put(key, |bytes| record::encode(record, bytes))
     }
 
-    /// Adds an encoded record under its key.
     pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
         self.put(key, |bytes| {
             bytes.extend_from_slice(record);

@@ -123,7 +123,6 @@ impl<'b> MergedEntry<'b> {
         }
     }
 
-    /// The packed identity board.
     pub(super) fn board(&self) -> &[u8] {
         match self.payload() {
             Payload::Record(record) => record::board_of(record).unwrap_or_default(),
@@ -174,7 +173,6 @@ impl LoadedBlocks {
 /// A place between loaded entries.
 #[derive(Copy, Clone, Default)]
 pub(super) struct EntryCursor {
-    /// Index of a loaded block.
     block: usize,
     entry: usize,
 }

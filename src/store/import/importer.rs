@@ -74,7 +74,6 @@ pub struct Importer<S: Borrow<Store>> {
     /// Change of the tally ledger in the next commit. The ledger has the origin of tallies and the
     /// digests of the counted games.
     ledger: Option<LedgerChange>,
-    /// Games for the next commit.
     games: NewGames,
     failed: bool,
 }

@@ -17,7 +17,6 @@ pub(super) const fn run_buffer_bytes(memory_bytes: usize) -> usize {
     memory_bytes / 2
 }
 
-/// The incoming records of a merge.
 pub(super) enum SortedRecords<'b> {
     Batch { arena: &'b Arena, rest: &'b mut [Incoming], record_bytes: u64 },
     Runs(Box<RunRecords>),
@@ -84,7 +83,6 @@ impl<'b> SortedRecords<'b> {
         SortedRecords::Batch { arena: &batch.arena, rest: &mut batch.index, record_bytes }
     }
 
-    /// Number of records.
     pub(super) fn len(&self) -> u64 {
         match self {
             SortedRecords::Batch { rest, .. } => rest.len() as u64,
@@ -119,7 +117,6 @@ impl<'b> SortedRecords<'b> {
         }
     }
 
-    /// The block of the next record.
     pub(super) fn next_block(&self, blocks: u64) -> Option<u64> {
         let key = match self {
             SortedRecords::Batch { rest, .. } => rest.first()?.key,

@@ -80,7 +80,6 @@ fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }
 
-/// The record of an entry of a chunk.
 fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
     match entry.payload {
         Payload::Record(record) => Ok(record),
@@ -110,7 +109,6 @@ impl ChunkWriter {
         !self.is_empty() && self.bucket.len() + record.len() + 16 > CHUNK_BYTES
     }
 
-    /// Appends a record to the chunk.
     fn push(&mut self, import_number: u64, record: &[u8]) {
         let payload = Payload::Record(record);
         self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
@@ -141,7 +139,6 @@ pub(crate) struct OverflowContents {
 }
 
 impl OverflowContents {
-    /// The totals that a stub records.
     fn from_stub(stub: &Stub) -> OverflowContents {
         let Stub { records, bytes, first_crc, digest, .. } = *stub;
         OverflowContents { chunks: 0, records, bytes, first_crc, digest }
@@ -156,7 +153,6 @@ impl OverflowContents {
         self.digest.add(Digest::from_chunk(row_key, bytes));
     }
 
-    /// Counts a record.
     fn add_record(&mut self, record: &[u8]) {
         self.records += 1;
         self.bytes += record.len() as u64;

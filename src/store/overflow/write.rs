@@ -140,7 +140,6 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Removes all chunks of a position.
     pub(crate) fn remove_all(
         &mut self,
         meta: &mut Meta,

@@ -54,7 +54,6 @@ impl CheckedBlock {
 
 /// A block whose header and directory were checked.
 pub(super) enum BlockRef<'r> {
-    /// A block in the cache.
     Cached(&'r CheckedBlock),
     /// A block that did not fit into the cache.
     Own(Box<CheckedBlock>),
@@ -65,7 +64,6 @@ pub(super) enum BlockRef<'r> {
 }
 
 impl BlockRef<'_> {
-    /// View of the block.
     #[inline]
     pub(super) fn view(&self) -> Block<'_> {
         match self {
@@ -103,11 +101,9 @@ impl BlockRef<'_> {
     }
 }
 
-/// The blocks of a snapshot.
 pub(super) enum Blocks {
     /// Read by redb, and kept in memory.
     Cached(CachedBlocks),
-    /// Read from the mapped file.
     Mapped(MappedBlocks),
 }
 
@@ -224,7 +220,6 @@ impl CachedBlocks {
         }
     }
 
-    /// Returns a block if it is in the cache.
     #[inline]
     fn cached(&self, number: u64) -> Option<&CheckedBlock> {
         self.slot(number).and_then(OnceLock::get).map(Box::as_ref)

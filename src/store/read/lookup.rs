@@ -184,7 +184,6 @@ impl Reader {
         self.blocks.prefetch(number, fraction);
     }
 
-    /// Number of the block of a query.
     fn block_of(&self, (_, query): &NumberedQuery) -> u64 {
         fast_range(query.key(), self.meta.blocks).0
     }

@@ -169,7 +169,6 @@ impl MappedBlocks {
         Ok(bytes)
     }
 
-    /// The file.
     pub(super) fn file(&self) -> &MappedFile {
         &self.file
     }

@@ -33,7 +33,6 @@ const KINGS: u64 = 1 << 4 | 1 << 60;
 const ROOKS: u8 = WHITE_ROOK + CASTLING_ROOK;
 const _: () = assert!(ROOKS == BLACK_ROOK + CASTLING_ROOK + 1);
 
-/// The letters of [`HOME_CODES`].
 static HOME_LETTERS: [u8; 64] = {
     let mut letters = [0; 64];
     let mut at = 0;

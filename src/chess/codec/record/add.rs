@@ -16,7 +16,6 @@ use crate::model::{GameCounts, KeptGames, MAX_GAMES, Opcode, StandardOpcode, Tal
 static TALLY: LazyLock<u8> =
     LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
 
-/// The number of the opcode `kept_games`.
 static KEPT_GAMES: LazyLock<u8> =
     LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
 

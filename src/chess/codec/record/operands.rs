@@ -149,7 +149,6 @@ pub(super) const OPERATIONS: u8 = 0b0001_0000;
 pub(super) const GENERAL: u8 = 0x40;
 /// Value that is added to the length of an opcode that is not in the table of standard opcodes.
 pub(super) const OTHER: u8 = 0x80;
-/// The byte after the last operation.
 pub(super) const NO_MORE_OPERATIONS: u8 = 0xff;
 /// Standard opcodes from this number on had no number in older versions. Records of those versions
 /// have these opcodes by name, and are still read.

@@ -82,7 +82,6 @@ impl Lists {
         self.text.clear();
     }
 
-    /// The text of a span.
     #[inline]
     pub(super) fn at(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
@@ -95,7 +94,6 @@ pub(super) struct End {
     pub(super) node: Link,
     /// The last comment or escape of the node.
     pub(super) last_text: Link,
-    /// The last variation of the node.
     pub(super) last_variation: Link,
 }
 

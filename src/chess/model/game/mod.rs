@@ -135,7 +135,6 @@ impl Game {
         }
     }
 
-    /// Whether any tag was set.
     pub(crate) fn has_tags(&self) -> bool {
         self.roster.iter().any(Option::is_some) || !self.other_tags.is_empty()
     }

@@ -43,7 +43,6 @@ pub(crate) fn without_signs(name: &[u8]) -> Option<String> {
     Some(name.iter().copied().filter(is_letter).map(char::from).collect())
 }
 
-/// Whether a tag name may have this byte.
 pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
     byte.is_ascii_graphic()
         && !matches!(

@@ -8,7 +8,6 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{CastlingForm, Profile};
 use crate::text::scan::Word;
 
-/// The rights of a castling field.
 pub(super) struct Rights {
     pub(super) castling: Castling,
     /// True if all letters of the field are file letters.

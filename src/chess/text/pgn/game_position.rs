@@ -145,7 +145,6 @@ impl<'g> GamePosition<'g> {
     }
 }
 
-/// The last value that the comments of a node have.
 fn last_value<T>(node: GameNode<'_>, value: impl Fn(&str) -> Option<T>) -> Option<T> {
     node.comments().filter_map(value).last()
 }

@@ -128,7 +128,6 @@ impl<R: Read> Source<R> {
         self.buffer.get(self.start + range.start..end).unwrap_or_default()
     }
 
-    /// Returns the byte before a place.
     pub(super) fn before(&self, at: usize) -> u8 {
         self.buffer.get(self.start + at - 1).copied().unwrap_or(b'\n')
     }
@@ -233,7 +232,6 @@ impl<R: Read> Source<R> {
         self.counted = Counted { at, line, before };
     }
 
-    /// Reads more of the stream.
     fn more(&mut self) -> Result<(), Broken> {
         if self.filled - self.start > self.limit {
             return Err(Broken::TooLong);

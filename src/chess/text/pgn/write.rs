@@ -163,7 +163,6 @@ fn write_string(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Returns a string with its quotes.
 pub(super) fn quoted(value: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len() + 2);
     write_string(value, &mut out);

@@ -134,7 +134,6 @@ fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
     Some(Move { from: king, to: rook, promotion: None })
 }
 
-/// Returns the square at the end of a token.
 #[inline]
 fn square_at_end(token: Token) -> Option<Square> {
     let file = token.byte_at_end(2).wrapping_sub(b'a');

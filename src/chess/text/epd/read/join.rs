@@ -27,9 +27,9 @@ impl Reader<'_, '_> {
             return false;
         }
         split_operands(text, self.is_lenient(), raws);
-        let Some(one) = self.operations().get(before).cloned() else { return false };
+        let Some(one) = self.operations.get(before).cloned() else { return false };
         let Some(mv) = self.move_behind(position, &one, text, raws) else { return false };
-        if let Some(one) = self.operations_mut().get_mut(before) {
+        if let Some(one) = self.operations.get_mut(before) {
             one.operation.operands.push(mv);
             one.operation.settle();
         }
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
         };
         let message = format!("{} joined to `{opcode}` before it", shown(text.text));
         let warning = Diagnostic::warning(codes::W_LEN_JOINED, text.column(), message);
-        self.report_at(mark, warning.with_repair(text.text, found.text()));
+        self.warnings.insert(mark, warning.with_repair(text.text, found.text()));
         Some(found)
     }
 
@@ -101,7 +101,7 @@ impl Reader<'_, '_> {
         if count < segment.raws.len() || mate_target(&text.text).is_some() {
             return None;
         }
-        let is_legal = san::parse(playable, &text.text, self.options().profile).is_ok()
+        let is_legal = san::parse(playable, &text.text, self.options.profile).is_ok()
             || read_misspelt(playable, &text.text).is_some();
         if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
             return None;

@@ -64,7 +64,12 @@ impl Reader<'_, '_> {
         }
         self.forget_since(before);
         let text = segment.text_before(count).text.to_vec();
-        self.postpone(Choice { opcode: segment.opcode, at: segment.at(), text, moves: operands });
+        self.choices.push(Choice {
+            opcode: segment.opcode,
+            at: segment.at(),
+            text,
+            moves: operands,
+        });
         Ok(Taken { operands: None, count })
     }
 
@@ -132,7 +137,7 @@ impl Reader<'_, '_> {
             }
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
-        let error = match san::parse(current, &text.text, self.options().profile) {
+        let error = match san::parse(current, &text.text, self.options.profile) {
             Ok(read) => {
                 self.report_marks(text, &read);
                 if in_line {
@@ -179,7 +184,7 @@ impl Reader<'_, '_> {
     /// Returns the legal moves that a text in another notation may mean, if the options allow other
     /// notations.
     fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
-        if self.options().repair_moves { san::fitting(playable, &text.text) } else { None }
+        if self.options.repair_moves { san::fitting(playable, &text.text) } else { None }
     }
 
     fn report_marks(&mut self, text: &MoveText, read: &san::SanRead) {
@@ -291,7 +296,7 @@ impl Reader<'_, '_> {
     /// `=Q`) or a note of an allowed notation.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
-            || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
+            || self.options.repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
     /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if `mark` is
@@ -306,7 +311,7 @@ impl Reader<'_, '_> {
         let message = format!("{} joined to its move", shown(mark.text));
         let warning = Diagnostic::warning(codes::W_LEN_DETACHED, mark.column(), message)
             .with_repair(before, joined.as_slice());
-        self.report(warning);
+        self.warnings.push(warning);
         last.text = Cow::Owned(joined);
         true
     }

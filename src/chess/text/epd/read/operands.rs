@@ -192,7 +192,7 @@ impl Reader<'_, '_> {
             segment.error(codes::E_EPD_RANGE, what)
         };
         let value = value.ok_or_else(out_of_range)?;
-        if is_ce && self.options().revision_1994 {
+        if is_ce && self.options.revision_1994 {
             return match Score::from_ce_1994(value) {
                 Ok(Score::Illegal) => Ok(Operand::Integer(-32768)),
                 Ok(_) => Ok(Operand::Integer(value)),
@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
     /// Reads the inside of a quoted string.
     pub(super) fn read_string(&mut self, inner: Word, closed: bool) -> Result<Operand, Diagnostic> {
         if !self.is_lenient() {
-            return strict_string(inner, self.options().charset);
+            return strict_string(inner, self.options.charset);
         }
         if !closed {
             let message = "string left open; closed at the end of the line";
@@ -251,7 +251,7 @@ impl Reader<'_, '_> {
 
     /// Makes a string operand from bytes of the line.
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
-        let charset = self.options().charset;
+        let charset = self.options.charset;
         let text = readable(word.text, charset);
         let is_kept = matches!(text, Cow::Borrowed(_));
         let is_utf8 = || is_kept || std::str::from_utf8(word.text).is_ok();

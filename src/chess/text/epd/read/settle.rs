@@ -15,7 +15,7 @@ impl Reader<'_, '_> {
         &mut self,
         position: &Position,
     ) -> Result<Vec<Placed>, Diagnostic> {
-        let mut kept = self.take_operations();
+        let mut kept = std::mem::take(&mut self.operations);
         kept.sort_by_key(|one| one.operation.opcode);
         let mut error = None;
         kept.dedup_by(|next, last| {
@@ -58,10 +58,10 @@ impl Reader<'_, '_> {
 
     /// Appends all salvaged texts to the operands of one `noop`, in the order of the line.
     fn add_salvaged(&mut self, operations: &mut Vec<Placed>) {
-        if !self.has_salvaged() {
+        if self.salvaged.is_empty() {
             return;
         }
-        let mut salvaged = self.take_salvaged();
+        let mut salvaged = std::mem::take(&mut self.salvaged);
         salvaged.sort_by_key(|(at, _)| *at);
         let at = salvaged.first().map_or(0, |(at, _)| *at);
         let operands = salvaged.into_iter().map(|(_, operand)| operand);
@@ -77,9 +77,9 @@ impl Reader<'_, '_> {
     /// Settles operations that should have one move and have several. The move with which the line
     /// in `pv` or `sv` begins is kept. All the moves are also salvaged as text.
     pub(super) fn resolve_choices(&mut self) {
-        for Choice { opcode, at, text, moves } in self.take_choices() {
+        for Choice { opcode, at, text, moves } in std::mem::take(&mut self.choices) {
             let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
-            let begin = self.operations().iter().find(|one| one.operation.opcode == line);
+            let begin = self.operations.iter().find(|one| one.operation.opcode == line);
             let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
             let chosen = begin
                 .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
@@ -130,13 +130,13 @@ impl Reader<'_, '_> {
     /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation
     /// contradicts it.
     pub(super) fn convert_mate_targets(&mut self) {
-        let opcode = match self.options().mates {
+        let opcode = match self.options.mates {
             MateTargets::Keep => return,
             MateTargets::Dm => Opcode::DM,
             MateTargets::Ce => Opcode::CE,
         };
         let mut bm = self
-            .operations()
+            .operations
             .iter()
             .enumerate()
             .filter(|(_, one)| one.operation.opcode == Opcode::BM);
@@ -145,19 +145,19 @@ impl Reader<'_, '_> {
         let mut targets =
             one.operation.operands.iter().filter_map(|operand| mate_target(&operand.text()));
         let (Some(target), None) = (targets.next(), targets.next()) else { return };
-        let value = match self.options().mates {
+        let value = match self.options.mates {
             MateTargets::Ce if target > 0 => mates_in(target.unsigned_abs()).ok(),
             MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
             _ => Some(target),
         };
         let Some(value) = value else { return };
-        if self.operations().iter().any(|one| one.operation.opcode == opcode) {
+        if self.operations.iter().any(|one| one.operation.opcode == opcode) {
             return;
         }
-        let operands = &mut self.operations_mut()[place].operation.operands;
+        let operands = &mut self.operations[place].operation.operands;
         operands.retain(|operand| mate_target(&operand.text()).is_none());
         if operands.is_empty() {
-            self.operations_mut().remove(place);
+            self.operations.remove(place);
         }
         self.add_integer(opcode, value.into(), at);
     }
@@ -170,9 +170,9 @@ impl Reader<'_, '_> {
         operations: &[Placed],
     ) -> Result<(), Diagnostic> {
         let before = self.mark();
-        consistency::check(self.options(), position, operations, self.warnings());
-        if self.options().profile == Profile::Strict
-            && let Some(first) = self.warnings().drain(before..).next()
+        consistency::check(self.options, position, operations, self.warnings);
+        if self.options.profile == Profile::Strict
+            && let Some(first) = self.warnings.drain(before..).next()
         {
             return Err(Diagnostic { severity: Severity::Error, ..first });
         }

@@ -188,9 +188,9 @@ impl Reader<'_, '_> {
 
     /// Reads labels, perft counts or operations.
     pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
-        let is_strict = self.options().profile == Profile::Strict;
-        let has_labels = self.options().labels && !is_strict;
-        let rest = if has_labels && !self.options().perft {
+        let is_strict = self.options.profile == Profile::Strict;
+        let has_labels = self.options.labels && !is_strict;
+        let rest = if has_labels && !self.options.perft {
             self.take_score_behind(rest.trimmed_start())
         } else {
             rest.trimmed_start()
@@ -207,7 +207,7 @@ impl Reader<'_, '_> {
                 let error = Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message);
                 Err(error.with_setting(Setting::Labels))
             }
-            Some(b',' | b';') if (self.is_lenient() || self.options().perft) && !is_strict => {
+            Some(b',' | b';') if (self.is_lenient() || self.options.perft) && !is_strict => {
                 match perft_counts(rest) {
                     Some(counts) => self.read_perft(position, rest, &counts),
                     None => self.read_operations(position, rest),
@@ -282,7 +282,7 @@ impl Reader<'_, '_> {
             return refuse(result.column(), "a label must be a result such as `0.5` or `1-0`");
         };
         if let Some(score) = score {
-            let Some(view) = self.options().score_view else {
+            let Some(view) = self.options.score_view else {
                 return refuse(score.column(), "it is not said whose score it is")
                     .map_err(|error| error.with_setting(Setting::ScoreView));
             };
@@ -305,7 +305,7 @@ impl Reader<'_, '_> {
     ) -> Result<(), Diagnostic> {
         let refuse =
             |message: String| Err(Diagnostic::error(codes::E_EPD_PERFT, rest.column(), message));
-        if !self.options().perft {
+        if !self.options.perft {
             return refuse(format!("{} looks like perft counts", shown(rest.text)))
                 .map_err(|error| error.with_setting(Setting::Perft));
         }
@@ -330,7 +330,7 @@ impl Reader<'_, '_> {
 
     /// Maps `perft3` to `D3` if perft counts are read.
     pub(super) fn perft_depth(&self, opcode: Opcode) -> Opcode {
-        if !self.options().perft {
+        if !self.options.perft {
             return opcode;
         }
         match opcode.as_bytes().strip_prefix(b"perft") {

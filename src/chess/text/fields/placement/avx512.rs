@@ -358,7 +358,6 @@ fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i
     (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
 }
 
-/// Returns the bytes of a vector.
 #[target_feature(enable = "avx")]
 #[inline]
 pub(crate) fn bytes(vector: __m256i) -> [u8; 32] {

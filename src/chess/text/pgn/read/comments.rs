@@ -222,7 +222,6 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&text, open + 1..self.source.at)
     }
 
-    /// Adds the text of a range as a comment.
     pub(super) fn add_comment(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let raw = self.source.slice(place.clone());
         let text = decode(raw, self.options.charset);
@@ -292,7 +291,6 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// The end of a comment in braces.
 pub(super) struct CommentEnd {
     /// The end of the text of the comment.
     close: usize,

@@ -222,7 +222,6 @@ fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines.collect::<Vec<_>>().join(&b' '))
 }
 
-/// Whether a text begins with a quote of any kind.
 pub(super) fn begins_with_quote(text: &[u8]) -> bool {
     quote_length(text).is_some()
 }
