@@ -198,10 +198,4 @@ impl BlockSegment {
         }));
         ranges
     }
-
-    /// Checks that the blocks follow each other and fill their section.
-    fn verify_directory(&self, file: &ArchiveBytes) -> Result<(), ArchiveError> {
-        let directory = self.directory.kept(file, "block directory")?;
-        directory::check(directory, self.blocks(), self.blocks.len as usize)
-    }
 }

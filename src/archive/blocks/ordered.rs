@@ -99,7 +99,7 @@ impl BlockReader {
         let together = self.blocks_in_memory(place).min(TOGETHER);
         let blocks: Vec<u32> = (0..segment.blocks()).collect();
         for blocks in blocks.chunks(together) {
-            for block in self.scattered_blocks(place, blocks)? {
+            for block in self.map_blocks(place, blocks, |&number| number, |_, block| block)? {
                 let len = segment.block_len(block.first());
                 let numbers = self.numbers(segment, block.first()..block.first() + len)?;
                 let read = block.rows_in(0..len as usize)?;

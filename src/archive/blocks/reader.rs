@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::BlockSegment;
 use super::block::Block;
 use super::cache::{LastWindow, RecentBlocks, SegmentCache, Shared};
 use super::coder::{CoderBytes, SegmentCoder};
 use super::index::BlockIndex;
 use super::order::Places;
+use super::{BlockSegment, directory};
 use crate::columns::{COLUMNS, NAMES, Row};
 use crate::damage::Damage;
 use crate::error::ArchiveError;
@@ -146,15 +146,6 @@ impl BlockReader {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
         };
         blocks.map(or_error).collect()
-    }
-
-    /// Decodes blocks of a segment. If they are many, all threads do so.
-    pub(super) fn scattered_blocks(
-        &self,
-        place: usize,
-        blocks: &[u32],
-    ) -> Result<Vec<Block>, ArchiveError> {
-        self.map_blocks(place, blocks, |&number| number, |_, block| block)
     }
 
     /// Decodes blocks of a segment and maps them by `make`. If they are many, all threads do so.
@@ -390,9 +381,12 @@ impl BlockReader {
         Ok(false)
     }
 
-    /// Checks that the blocks of each segment follow each other.
+    /// Checks in each segment that the blocks follow each other and fill their section.
     pub(crate) fn verify_directories(&self) -> Result<(), ArchiveError> {
-        self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))
+        self.segments.iter().try_for_each(|segment| {
+            let directory = segment.directory.kept(&self.bytes, "block directory")?;
+            directory::check(directory, segment.blocks(), segment.blocks.len as usize)
+        })
     }
 }
 
