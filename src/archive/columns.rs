@@ -14,16 +14,13 @@ use epdb_chess::text::fields::{
 };
 
 pub(super) const COLUMNS: usize = 13;
-/// Index of the column with the form: the dialect of castling rights, and flags for operations and
-/// counters.
+/// Index of the column of the form: dialect of castling rights, flags for operations and counters.
 pub(super) const FORM: usize = 0;
 /// Index of the column with side to move and castling rights.
 pub(super) const STATE: usize = 1;
-/// Index of the first of the eight rank columns. A rank is a number of eight nibbles; the a-file
-/// has the lowest.
+/// Index of the first of eight rank columns: numbers of eight nibbles, the a-file lowest.
 pub(super) const RANKS: usize = 2;
-/// Index of the column with the file of the en passant square. The column is 0 if there is no square, and 1
-/// for the a-file.
+/// Index of the column of the file of the en passant square: 0 if there is none, 1 for the a-file.
 pub(super) const EN_PASSANT: usize = 10;
 /// Index of the column with the fullmove number. Its value is 0 if there is no fullmove number.
 pub(super) const FULLMOVE: usize = 11;
@@ -277,8 +274,7 @@ impl Row {
         self.0[COLUMN_OF_RANK[rank]]
     }
 
-    /// Place of the counters. `None` for an invalid form, or if the row has counters that the form
-    /// excludes.
+    /// Place of the counters. `None` if the form is invalid or excludes the row's counters.
     fn counter_place(&self) -> Option<CounterPlace> {
         let place = *PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize)?;
         let clock_is_right = place.has_clock() || self.0[HALFMOVE] == 0;
@@ -286,15 +282,13 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// True if the state is valid: it has only defined bits, and has at least one right if the form
-    /// has Shredder's letters.
+    /// True if the state has only defined bits, and some right if the form has Shredder's letters.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
-    /// Returns the record, without the operations that are not counters. `None` if no record has
-    /// this row.
+    /// The record, without operations that are not counters. `None` if no record has this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
         if self.0[FORM] & SHREDDER != 0 {
@@ -578,8 +572,7 @@ impl Home {
     }
 }
 
-/// The values of `hmvc` and `fmvn`; `None` if the operation is missing or a row cannot hold its
-/// value.
+/// The values of `hmvc` and `fmvn`; `None` if there is none or a row cannot hold it.
 fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
     let value = |opcode| {
         let [Operand::Integer(value)] = record.operands(opcode)? else { return None };

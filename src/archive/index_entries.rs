@@ -65,8 +65,7 @@ impl BoardMap {
         self.0.is_empty()
     }
 
-    /// Calls `visit` with the index of each query for this board. Returns false if a visit ended
-    /// the search.
+    /// Calls `visit` with the index of each query for this board. False if a visit ended this.
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,

@@ -196,8 +196,7 @@ impl<'a> KeptGamesSection<'a> {
         Ok(found.map(|game| game.to_vec()))
     }
 
-    /// Receives the blocks of these games and of about the first `first` ones together, if the archive is read by
-    /// ranges.
+    /// Receives the blocks of these games, about the first `first` together, from a remote archive.
     pub(super) fn prefetch(&self, ids: &[GameId], first: u64) -> Result<(), ArchiveError> {
         self.file.prefetch(|| {
             let in_a_block = (self.games / self.table.len().max(1) as u64).max(1);

@@ -38,8 +38,7 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,
-    /// For each row the move that predicted it, if any. The list ends with the last row that a move
-    /// predicted.
+    /// The move that predicted each row, if any, up to the last row that a move predicted.
     pub(super) moves: Vec<Option<Move>>,
 }
 
@@ -54,8 +53,7 @@ impl ReadRows {
         self.rows.push(row);
     }
 
-    /// Flips all rows. The moves are dropped: only operations need them, and flipped rows have no
-    /// operations.
+    /// Flips all rows, and drops the moves: only operations need them, which flipped rows lack.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }
@@ -65,8 +63,7 @@ impl ReadRows {
 /// The moves that lead from each row of a block to the next. They are searched for when needed.
 pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
-    /// For each row: the result of the search. The outer `None` means that the row was not searched
-    /// yet.
+    /// The result of the search for each row. The outer `None` means that it was not searched yet.
     moves: Vec<Option<Option<Move>>>,
 }
 

@@ -69,8 +69,7 @@ pub struct ArchiveWriter<W> {
     keys: IndexEntries,
     /// Entries of the position index, at level default.
     entries: PartEntries,
-    /// Records of a sorted archive of level fast. They are written at the end, in the order of
-    /// their keys.
+    /// Records of a sorted archive of level fast, which are written at the end in key order.
     unsorted: Option<Sorter>,
     records: u64,
     blocks: u64,

@@ -119,8 +119,7 @@ fn read_origin(
     Ok(Some((head, origin.map_err(|error| damaged(ROW, error.to_string()))?)))
 }
 
-/// Change of the ledger in a commit. The ledger has the origin of tallies and the digests of the
-/// counted games.
+/// Change, in a commit, of the origin of tallies and the digests of the counted games.
 #[derive(Clone, Debug)]
 pub(super) struct LedgerChange {
     pub(super) origin: TallyOrigin,

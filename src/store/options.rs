@@ -60,8 +60,7 @@ pub(super) struct Shared {
     pub(super) key: KeyFunction,
     /// The process that opened the store.
     pub(super) process: u32,
-    /// Bytes left in the memory budget: for cached blocks of readers, and for records that exports
-    /// collect.
+    /// Bytes left in the memory budget for cached blocks of readers and records of exports.
     pub(super) cache_left: AtomicUsize,
     /// Part of these bytes that is reserved for exports.
     pub(super) cache_floor: usize,

@@ -50,8 +50,7 @@ const MAX_LEVELS: u32 = 32;
 
 pub(super) type Header = [u8; HEADER_BYTES];
 
-/// A file and the header of the commit that is read from it. A read transaction keeps the pages of
-/// the commit.
+/// A file and the header of the commit read from it, whose pages a transaction keeps.
 pub(super) struct FileSnapshot {
     pub(super) file: File,
     pub(super) header: Header,
@@ -542,8 +541,7 @@ fn child_in_branch(branch: &[u8], key: u64) -> Option<u64> {
     children.get(nth).map(|child| u64::from_le_bytes(*child))
 }
 
-/// The root of a table, and the widths of its rows; `None` if the table is empty or is not an
-/// ordinary table.
+/// The root of a table and the widths of its rows; `None` if it is empty or not ordinary.
 fn table(definition: &[u8]) -> Option<(Child, Widths)> {
     const NORMAL: u8 = 3;
     let width = |at: usize| (definition.get(at) == Some(&1)).then(|| number(definition, at + 1));

@@ -39,8 +39,7 @@ impl BitWriter {
         self.put(u64::from(value) - (1 << bits), bits);
     }
 
-    /// Writes a truncated binary code of a number below `end`. Low numbers take a bit less than
-    /// high ones.
+    /// Writes a truncated binary code of a number below `end`: low numbers take a bit less.
     pub(super) fn put_below(&mut self, value: u32, end: u32) {
         let bits = end.ilog2();
         let short = (2u64 << bits) - u64::from(end);

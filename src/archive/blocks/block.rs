@@ -79,8 +79,7 @@ impl Block {
         }
     }
 
-    /// The rows of a range of records. Rows are positions as numbers, which can be compared without
-    /// making records.
+    /// The rows of a range of records: positions as numbers, which can be compared as they are.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
@@ -137,8 +136,7 @@ impl Block {
         }
     }
 
-    /// Adds the selected ones of the records with these numbers. Records whose positions exclude them are not
-    /// decoded.
+    /// Adds the selected records with these numbers. Only those whose positions may match are decoded.
     pub(super) fn select(
         &self,
         numbers: Range<u64>,
@@ -290,8 +288,7 @@ fn is_written(operation: &Operation) -> bool {
     ascends && operands.iter().all(is_taken)
 }
 
-/// Puts operations into the record of a row. Returns false if no record has this row and these
-/// operations.
+/// Puts operations into the record of a row. Returns false if no record has both.
 fn put_operations(
     record: &mut EpdRecord,
     operations: Vec<Operation>,
@@ -329,8 +326,7 @@ fn read_line(line: &[u8]) -> Option<EpdRecord> {
     (canonical == line).then_some(record)
 }
 
-/// Parses a line of text in an archive. A line of six fields is a FEN; any other line is EPD in the
-/// standard profile.
+/// Parses a line of text in an archive: FEN if it has six fields, otherwise EPD, both standard.
 pub(super) fn parse_line(line: &[u8]) -> Option<EpdRecord> {
     let is_fen = !line.ends_with(b";") && line.iter().filter(|&&byte| byte == b' ').count() == 5;
     if is_fen {

@@ -67,8 +67,7 @@ struct CodedOperations {
     blocks: Vec<Vec<u8>>,
 }
 
-/// The rows of a block, and the records of the block that have operations, each with its place in
-/// the block.
+/// The rows of a block, and its records with operations, each with its place in the block.
 struct BlockOperations<'a> {
     rows: &'a [Row],
     steps: &'a [Option<Step>],
@@ -105,15 +104,13 @@ const TRAINED: usize = 1 << 13;
 const LOOKED_AT: usize = 64;
 /// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
-/// Approximate number of records in a block of compressed text. It is large, because zstd needs
-/// repetition.
+/// Approximate number of records in a block of text: many, because zstd needs repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Compression level of zstd for blocks of text.
 const TEXT_LEVEL: i32 = 19;
 
 impl BlockSegmentBuilder {
-    /// Makes a builder for records from the number `first` on, with their keys if there is an
-    /// index.
+    /// Makes a builder for records from number `first` on, with their keys if there is an index.
     pub(crate) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
         let keys = has_index.then(Vec::new);
         BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
@@ -175,8 +172,7 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Adds the row of a record. If the record has operations, its binary form must have been added
-    /// before.
+    /// Adds the row of a record, whose binary form was added before if it has operations.
     fn push_row(&mut self, row: Row, position: &Position) {
         self.forget();
         if row.has_operations() {
@@ -299,14 +295,13 @@ impl BlockSegmentBuilder {
         self.code_positions(CODER_TREE, model.write(), encode, operations, block_records)
     }
 
-    /// The step from each row to the next. To find the steps takes all threads, so only one thread
-    /// may call this.
+    /// The step from each row to the next. Finding them takes all threads, so only one may call
+    /// this.
     fn steps(&self) -> &[Option<Step>] {
         self.steps.get_or_init(|| tree::steps(&self.rows))
     }
 
-    /// Default number of records in a block. If records have long operations, the number is
-    /// smaller.
+    /// Default number of records in a block; smaller if records have long operations.
     pub(crate) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(MAX_DEFAULT_RECORDS);
@@ -477,8 +472,7 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// Formats records as text. Returns `None` if the text is too long or does not parse to the
-    /// same records.
+    /// Formats records as text; `None` if it is too long or does not parse to the same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
         let decode = |_, bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);

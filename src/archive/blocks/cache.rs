@@ -14,8 +14,7 @@ const MAX_CACHED: usize = 256;
 
 /// A cache of values of segments. The values that were used last are kept.
 pub(super) struct SegmentCache<T> {
-    /// For each cached value the index of its segment, and the value. The value that was used last
-    /// comes first.
+    /// The segment's index and the value, for each cached value. The one used last comes first.
     kept: Mutex<Vec<(usize, Slot<T>)>>,
     /// Name of the values in errors.
     part: &'static str,
@@ -131,8 +130,7 @@ impl LastWindow {
     }
 }
 
-/// The blocks that were searched last. A position and the positions after its moves are often in
-/// one block.
+/// The blocks that were searched last. Positions one move apart are often in one block.
 #[derive(Default)]
 pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
 

@@ -53,8 +53,7 @@ impl<'a> CoderBytes<'a> {
 }
 
 impl SegmentCoder {
-    /// Reads the coder of a segment. If its model needs more than about `memory_bytes`, the coder
-    /// is refused.
+    /// Reads the coder of a segment; refuses a model that needs more than about `memory_bytes`.
     pub(super) fn read(
         segment: &BlockSegment,
         bytes: &CoderBytes<'_>,

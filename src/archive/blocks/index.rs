@@ -41,11 +41,9 @@ struct Tail {
     bucket_bits: u8,
     /// Number of bits of a key that are stored in the bucket.
     rest_bits: u8,
-    /// Rice parameter of the differences of keys: the number of low bits that are written
-    /// unchanged.
+    /// Rice parameter of the differences of keys: number of low bits that are written as they are.
     plain_bits: u8,
-    /// Width in bytes of the end of a bucket in the directory: four, or eight if four are not
-    /// enough.
+    /// Width in bytes of the end of a bucket in the directory: four, or eight if necessary.
     end_bytes: u8,
     /// Number of index blocks.
     blocks: U32,
@@ -372,8 +370,7 @@ struct BucketReader<'a> {
 }
 
 impl BucketReader<'_> {
-    /// Reads the next key, or `None` after the last. The blocks of the previous key must have been
-    /// taken.
+    /// Reads the next key, or `None` after the last. The blocks of the previous one must be taken.
     fn next_key(&mut self) -> Result<Option<u64>, ArchiveError> {
         let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
         self.keys = keys;
@@ -400,8 +397,7 @@ pub(super) struct Blocks<'a> {
     all: u32,
     /// Number of blocks that were not taken yet.
     left: u32,
-    /// Rice parameter of the differences: the number of low bits of a difference that are written
-    /// unchanged.
+    /// Rice parameter of the differences: number of low bits that are written as they are.
     plain_bits: u32,
     /// The lowest number that the next block can have; `None` before the first block.
     next: Option<u64>,

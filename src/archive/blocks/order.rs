@@ -133,8 +133,7 @@ impl<'a> Order<'a> {
         check::strip_placed(self.identity, piece as u64, bytes).map(BitReader::new)
     }
 
-    /// Numbers of the records at a range of places. Places and numbers count from the start of the
-    /// segment.
+    /// Numbers of the records at a range of places. Both count from the start of the segment.
     pub(super) fn numbers(&self, places: Range<usize>) -> Result<Vec<u32>, ArchiveError> {
         let mut numbers = Vec::with_capacity(places.len());
         let mut next = places.start;
@@ -183,8 +182,7 @@ impl<'a> Order<'a> {
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Makes the inverse of an order. An order whose inverse takes more than `memory_bytes` is
-    /// refused.
+    /// Makes the inverse of an order; refuses one whose inverse takes more than `memory_bytes`.
     pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;

@@ -118,8 +118,7 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// Reads records, beginning with the first of a range. Returns at least one. The segment has
-    /// sorted rows.
+    /// Reads one or more records from the start of a range. The segment has sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,

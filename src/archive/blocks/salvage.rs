@@ -12,8 +12,7 @@ use epdb_chess::model::EpdRecord;
 type Visit<'v, E> = dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E> + 'v;
 
 impl BlockReader {
-    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
-    /// the range.
+    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
     pub(crate) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,

@@ -171,7 +171,7 @@ impl<'a> Separators<'a> {
         Ok((separators, end))
     }
 
-    /// Reads the separator above all boards, and the first separator of each group, after checking their
+    /// Reads the separator above all boards and the first of each group, after checking the
     /// checksum.
     fn top(
         &self,

@@ -15,8 +15,7 @@ use epdb_base::threads::make_in_order;
 use epdb_chess::codec::key::position_key;
 
 impl BlockReader {
-    /// Reads all records. If there is an index, it must have the entries of these records and no
-    /// others.
+    /// Reads all records. An index must have the entries of these records and no others.
     pub(crate) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else {
@@ -138,8 +137,7 @@ impl BlockReader {
     }
 }
 
-/// Digest of the set of entries of an index. It does not depend on the order of the entries or on
-/// repeated entries.
+/// Digest of the set of entries of an index, whatever their order and how often they occur.
 fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {

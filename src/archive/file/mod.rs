@@ -73,8 +73,7 @@ pub(super) fn file_id(table: &[u8]) -> FileId {
     id
 }
 
-/// The last bytes of the file, written after everything else. The section table precedes the
-/// footer.
+/// The last bytes of the file, written last. The section table precedes them.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Footer {

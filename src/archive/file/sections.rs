@@ -110,8 +110,7 @@ impl SectionKind {
         )
     }
 
-    /// True if the section may be empty. A section of any other kind is left out if it would be
-    /// empty.
+    /// True if the section may be empty. Empty sections of other kinds are left out.
     const fn may_be_empty(self) -> bool {
         matches!(
             self,
@@ -256,8 +255,7 @@ impl SectionEntry {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
-    /// Kind of the section; `None` if this reader does not know the kind and may ignore the
-    /// section.
+    /// Kind of the section; `None` if this reader does not know it and may ignore it.
     fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
         let kind = self.kind.get();
         let flags = self.flags.get();

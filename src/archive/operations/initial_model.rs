@@ -14,8 +14,7 @@ use crate::adaptive::{
 use crate::move_links::MoveLinks;
 use epdb_chess::model::Opcode;
 
-/// Maximum number of opcodes without a number in an initial model. It is also the maximum number of
-/// lists of opcodes.
+/// Maximum number of opcodes without a number, and of lists of opcodes, in an initial model.
 const MAX_LISTED: usize = 64;
 /// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;

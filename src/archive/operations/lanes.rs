@@ -55,8 +55,7 @@ impl Lanes {
         Lanes(vectors::least(self.0, other.0))
     }
 
-    /// Compares pairs of signed numbers. All bits of a number are set if the first of the pair is
-    /// less, otherwise none.
+    /// Compares pairs of signed numbers: sets all bits of a number if the first is less, else none.
     #[inline(always)]
     pub(super) fn is_less(self, other: Lanes) -> Lanes {
         Lanes(vectors::is_less(self.0, other.0))

@@ -76,8 +76,10 @@ impl PreviousOperands {
 impl SkippedOperands {
     fn san(&self, before: &[Operand], mv: Move) -> Option<Vec<u8>> {
         let mut now = self.record.position.playable()?;
-        for operand in before.iter().filter(|_| self.is_line) {
-            if let Operand::Move { mv, .. } = operand {
+        for operand in before {
+            if let Operand::Move { mv, .. } = operand
+                && self.is_line
+            {
                 now = now.after(*mv);
             }
         }

@@ -22,8 +22,7 @@ use epdb_chess::text::san;
 /// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
 
-/// Maximum number of operands of an operation that a decoder accepts: more do not fit into a
-/// record.
+/// Maximum number of operands that a decoder accepts: more do not fit into a record.
 const MAX_OPERANDS: usize = epdb_chess::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and its state so far.
@@ -60,8 +59,7 @@ pub(crate) struct Subject<'a> {
 struct CodedRecord {
     /// Place of the record in the block.
     place: usize,
-    /// True if a move leads from the position of the previous record to the position of this
-    /// record.
+    /// True if a move leads from the previous record's position to the position of this one.
     follows: bool,
     root: Root,
     /// Kinds of the texts of the record, if the coder is an encoder.
@@ -70,8 +68,7 @@ struct CodedRecord {
     /// Places and kinds of the texts that are derived from the lists. They are made after
     /// everything else is decoded.
     derived: Vec<(Place, TextKind)>,
-    /// True if a decoder skips the record. The texts of the record are then made only if a later
-    /// record needs them.
+    /// True if a decoder skips the record: its texts are made only if a later record needs them.
     is_passed: bool,
     /// Lazy texts so far, except derived ones.
     lazy: Vec<((usize, usize), LazyText)>,

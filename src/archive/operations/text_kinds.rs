@@ -62,8 +62,7 @@ impl TextKinds {
     }
 }
 
-/// Returns the kind of a text that follows from the text in the previous record; `None` for any
-/// other text.
+/// The kind of a text that follows from the text in the previous record; `None` for others.
 fn repeated(before: Option<Vec<u8>>, text: &[u8]) -> Option<TextKind> {
     let before = before?;
     if before == text {

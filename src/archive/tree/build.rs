@@ -215,8 +215,7 @@ struct PartOfRows {
     /// The largest value in `first`.
     last_first: usize,
     symbols: Vec<Vec<u16>>,
-    /// For each rank column: the pieces of each row up to that column, as the state of the
-    /// contexts.
+    /// For each rank column the pieces of each row up to it, as the state of the contexts.
     pieces: Vec<Vec<PieceState>>,
 }
 
@@ -261,10 +260,12 @@ impl TrainingSet {
         self.choose_contexts(self.outline(has_modes))
     }
 
-    /// Returns the rows as they are coded: with prediction from previous rows if `has_modes` is true, without
-    /// it otherwise.
+    /// Returns the rows as they are coded: with or without prediction from previous rows.
     fn coded(&self, has_modes: bool) -> &CodedRows {
-        self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
+        match &self.predicted {
+            Some(predicted) if has_modes => predicted,
+            _ => &self.alone,
+        }
     }
 
     /// Evaluates all candidates on the smaller sample.

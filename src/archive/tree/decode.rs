@@ -77,8 +77,7 @@ impl PositionModel {
         }
     }
 
-    /// Decodes the next symbol in a node or its ancestors. Returns [`ESCAPE`] if the value follows
-    /// in full.
+    /// Decodes the next symbol in a node or its ancestors; [`ESCAPE`] if the value follows in full.
     #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {

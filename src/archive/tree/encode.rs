@@ -130,8 +130,7 @@ impl RowEncoder<'_> {
         bits.iter_mut().zip(&block.columns).for_each(|(bits, column)| *bits += sum(column));
     }
 
-    /// Finds the intervals of the rows of a block column by column, so that the cache misses of
-    /// different rows overlap.
+    /// Finds the intervals of a block column by column, so that cache misses of rows overlap.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut modes = IntervalsByRow::with_capacity(rows.len());
         let mut first = Vec::with_capacity(rows.len());

@@ -278,8 +278,7 @@ impl<'a> TreeBuilder<'a> {
         self.path[0] = Some((0, 0.0));
     }
 
-    /// Makes the node with the symbols that are frequent regardless of the context, and all nodes
-    /// below that node.
+    /// Makes the node of the symbols that are frequent in any context, and all nodes below it.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
             self.count_met(rows, 0);
@@ -307,8 +306,7 @@ impl<'a> TreeBuilder<'a> {
         self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
     }
 
-    /// Counts the symbol of each row in the node that codes it. Only nodes at `level` or above are
-    /// updated.
+    /// Counts the symbol of each row in the node that codes it, if this is at `level` or above.
     fn count(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for &row in rows {
@@ -454,8 +452,7 @@ impl<'a> TreeBuilder<'a> {
         self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
     }
 
-    /// Counts the symbols of some rows, and returns their cost in bits if they are coded at a level
-    /// or above.
+    /// Counts the symbols of some rows. Returns their cost in bits if coded at a level or above.
     fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
         // The processor cannot predict whether a symbol is new, so the symbol is written without a
         // branch.

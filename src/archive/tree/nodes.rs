@@ -9,8 +9,7 @@ use std::hint::select_unpredictable;
 
 /// Parent of the outermost node of a column.
 pub(super) const NO_NODE: u32 = u32::MAX;
-/// Value for a node without a context. It differs from all values of contexts, because these have
-/// fewer bits.
+/// Value for a node without a context. It differs from those of contexts, which have fewer bits.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// The symbols that are frequent in a context. The escape to the parent may be one of them.
@@ -193,8 +192,7 @@ impl Nodes {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
-    /// Searches for a child outside of its home pair. Returns its place (0 if there is none) and
-    /// its children.
+    /// Searches for a child outside of its home pair. Returns its place (0 if none) and children.
     #[cold]
     fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
         let mut number = home;

@@ -12,8 +12,7 @@ use epdb_chess::codec::ordinal;
 use epdb_chess::model::Position;
 use epdb_chess::model::rules::{Move, Playable, after};
 
-/// Number of prediction modes: one for each number of shared columns from 0 on, and four kinds of
-/// moves.
+/// Number of prediction modes: a number of shared columns from 0 on, or one of four kinds of moves.
 pub(super) const MODES: usize = COLUMNS + 5;
 /// First mode of moves. In this mode, a double step sets the en passant square.
 const MOVE: usize = COLUMNS + 1;
@@ -136,9 +135,9 @@ impl PredictedMove {
 
     /// The interval of the move. All legal moves are equally likely.
     pub(super) fn interval(self) -> Interval {
-        let start = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
-        let (start, end) = (start(self.ordinal), start(self.ordinal + 1));
-        Interval { start: start as u16, freq: (end - start) as u16 }
+        let start_of = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
+        let start = start_of(self.ordinal);
+        Interval { start: start as u16, freq: (start_of(self.ordinal + 1) - start) as u16 }
     }
 
     /// Returns the move whose interval contains a slot, among `count` moves.

@@ -10,8 +10,7 @@ use crate::rans::{Interval, RansDecoder, starts, starts_up_to};
 const CODES: usize = VACATED as usize + 1;
 /// Number of contexts of a square: the code of the previous square, or the edge of the board.
 const BEFORE: usize = CODES + 1;
-/// Number of kinds of ranks that have separate distributions: the first rank, the last rank, and
-/// all others.
+/// Number of kinds of ranks with separate distributions: first rank, last rank, all others.
 const KINDS: usize = 3;
 
 /// Counts of pairs of codes in the ranks that are spelled out.
@@ -54,8 +53,8 @@ impl Counts {
     }
 }
 
-/// Distributions for values that are written in full: the starts of the intervals of codes, padded
-/// to [`STARTS`].
+/// Distributions for values written in full: starts of the intervals of codes, padded to
+/// [`STARTS`].
 #[derive(Debug)]
 pub(super) struct Spelling(Vec<[u16; STARTS]>);
 
@@ -96,8 +95,7 @@ impl Spelling {
     }
 }
 
-/// Returns the codes of a rank as pairs: the code of the previous square, and the code of the
-/// square.
+/// The codes of a rank as pairs: the code of the previous square, and that of the square.
 fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
     let code = move |file: u32| ((value >> (4 * file) & 15) as usize).min(CODES - 1);
     (0..8).map(move |file| (if file == 0 { CODES } else { code(file - 1) }, code(file)))

@@ -40,8 +40,7 @@ struct Header {
     payload: U32,
     /// Number of records in the payload.
     records: U32,
-    /// Number of records of the stream before this frame. In the end frame it is the number of all
-    /// records.
+    /// Number of records of the stream before this frame; in the end frame, of all records.
     records_before: U64,
     /// CRC32C of all fields above and the payload.
     checksum: U32,
@@ -267,8 +266,7 @@ pub struct Reader<R: Read> {
     pushed_back: Cursor<Vec<u8>>,
     /// The bytes of the last frame, if it is damaged.
     damaged: Vec<u8>,
-    /// Number of records that were lost before the current frame; `None` unless frames are being
-    /// skipped.
+    /// Number of records lost before the current frame; `None` unless frames are being skipped.
     lost: Option<u64>,
 }
 

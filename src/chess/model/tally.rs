@@ -333,8 +333,7 @@ impl Ratings {
         (self.games > 0).then(|| self.sum as f64 / self.games as f64)
     }
 
-    /// Adds two sums of ratings. The result does not saturate, because at most [`MAX_GAMES`] games
-    /// are ever added.
+    /// Adds two sums of ratings. They do not saturate: at most [`MAX_GAMES`] games are ever added.
     const fn plus(self, other: Ratings) -> Ratings {
         Ratings {
             games: self.games.saturating_add(other.games),

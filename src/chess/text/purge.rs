@@ -120,8 +120,7 @@ fn segments(line: &[u8]) -> Vec<Segment> {
     }
 }
 
-/// Returns the text after four fields and the two counters of a FEN; `None` if the line is not a
-/// record.
+/// The text after four fields and the two counters of a FEN; `None` if the line is no record.
 fn behind_fields(line: Word) -> Option<Word> {
     if is_comment(line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text)) {
         return None;
@@ -157,8 +156,7 @@ fn behind_fields(line: Word) -> Option<Word> {
     }
 }
 
-/// Splits off the next word, which may also end at a semicolon or a comma. Returns the word and the
-/// rest.
+/// Splits off the next word, which may end at a semicolon or comma too. Returns word and rest.
 fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
     let rest = rest.trimmed_start();
     let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
@@ -181,8 +179,7 @@ fn find_semicolon(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Splits the text between two semicolons into operations, at opcodes with a missing semicolon
-/// before them.
+/// Splits the text between two semicolons at opcodes with a missing semicolon before them.
 fn operations(text: Word) -> Vec<Placed> {
     let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
     let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());

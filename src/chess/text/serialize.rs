@@ -24,8 +24,7 @@ use crate::model::{
     EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
 };
 
-/// Bytes that are nearly always UTF-8. They are serialized as a string if they are UTF-8, otherwise
-/// as bytes.
+/// Bytes that are nearly always UTF-8: serialized as a string if they are, otherwise as bytes.
 struct Text(Vec<u8>);
 
 impl Serialize for Text {

@@ -39,8 +39,7 @@ pub(super) fn read_number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Writes a count in groups of seven bits, the lowest group first. Every byte but the last has its
-/// high bit set.
+/// Writes a count in groups of seven bits, the lowest first; all but the last have the high bit.
 pub(super) fn write_count(mut count: u32, out: &mut Vec<u8>) {
     while count >= 0x80 {
         out.push(count as u8 | 0x80);
@@ -105,8 +104,7 @@ pub(crate) struct BucketEntry<'a> {
 }
 
 impl Payload<'_> {
-    /// Number of bytes that the entry takes in a bucket, including its bytes in the arrays of
-    /// fingerprints and lengths.
+    /// Number of bytes that the entry takes in a bucket, with those of its fingerprint and length.
     pub(crate) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },

@@ -101,8 +101,7 @@ impl LoadedBlock {
 }
 
 impl<'b> MergedEntry<'b> {
-    /// Makes an entry from the stub of an overflow position (a position with more records than fit
-    /// into a block).
+    /// Makes an entry from the stub of a position with more records than fit into a block.
     pub(super) fn from_stub(position: PositionId<'b>, stub: Stub<'b>) -> MergedEntry<'b> {
         let payload = MergedPayload::Kept(Payload::Stub(stub));
         MergedEntry { key: position.key, import_number: 0, payload }

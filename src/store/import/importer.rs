@@ -556,8 +556,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 }
 
-/// Refuses a merge of runs for which the disk has too little space. The old blocks stay until the new ones
-/// are complete.
+/// Refuses a merge of runs if the disk has no room for the new blocks beside the old ones.
 fn check_space(store: &Path, meta: &Meta, incoming: &SortedRecords) -> Inner<()> {
     // A record has a number, a fingerprint and a length, and a page is nine tenths full.
     let added = (incoming.record_bytes() + 8 * incoming.len()) / 8 * 9;

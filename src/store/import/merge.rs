@@ -503,8 +503,7 @@ impl Meta {
 }
 
 impl StoreHeader {
-    /// Resets the totals in the header for this number of blocks. None of the blocks is counted
-    /// yet.
+    /// Resets the totals in the header for this number of blocks, of which none is counted yet.
     fn begin_blocks(&mut self, blocks: u64) {
         self.checks.clear();
         let meta = &mut self.meta;

@@ -28,8 +28,7 @@ pub(super) enum Resolution {
     Compare {
         replace: bool,
         merge: bool,
-        /// The first `distinct` incoming records all differ from each other, and are sorted by
-        /// their bytes.
+        /// The first `distinct` incoming records all differ, and are sorted by their bytes.
         distinct: usize,
         /// For each of the `distinct` incoming records: true if an existing record equals it.
         met: Vec<Cell<bool>>,
@@ -286,8 +285,7 @@ impl Resolution {
         }
     }
 
-    /// Decides what happens to an existing record. Call this function for all existing records or
-    /// for none.
+    /// Decides about an existing record. Call this for all existing records or for none.
     pub(super) fn action(
         &self,
         counts: &mut ImportCounts,
@@ -339,8 +337,7 @@ impl Resolution {
         incoming.sort_unstable_by_key(|record| record.nth);
     }
 
-    /// The new bytes of an incoming record into which other records were merged; `None` for any
-    /// other record.
+    /// The new bytes of an incoming record into which others were merged, otherwise `None`.
     pub(super) fn updated(&self, number: u64) -> Option<&[u8]> {
         match self {
             Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),

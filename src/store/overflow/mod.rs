@@ -74,8 +74,7 @@ fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     Ok(bucket)
 }
 
-/// Identity of the bucket of a chunk. This identity has no commit, because the stub has a digest of
-/// the chunks.
+/// Identity of the bucket of a chunk, without a commit: the stub has a digest of the chunks.
 fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }
@@ -125,8 +124,7 @@ impl ChunkWriter {
 /// Message for chunks that differ from their stub.
 const OTHER_RECORDS: &str = "its records are not those that its block records";
 
-/// Totals over the chunks of an overflow position: those that its stub has, or those that were
-/// found.
+/// Totals over the chunks of an overflow position, as its stub has them or as found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OverflowContents {
     /// Number of chunks. It is 0 in totals from a stub, because a stub does not have this number.

@@ -156,8 +156,7 @@ impl Window {
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// Length of the range of import numbers whose records are likely to fill the memory of the
-    /// window.
+    /// Length of a range of import numbers whose records are likely to fill the window.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)

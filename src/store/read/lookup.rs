@@ -15,8 +15,7 @@ use epdb_chess::codec::record;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Number of queries that are looked up together. A processor can load about as many cache lines at
-/// once.
+/// Number of queries looked up together: about the cache lines that a processor loads at once.
 const GROUP: usize = 32;
 
 /// A query of a batch, with its place in the batch.

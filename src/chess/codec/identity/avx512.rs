@@ -97,8 +97,7 @@ fn outermost_rooks(
     Some(white | black)
 }
 
-/// Returns the set of the pieces that have this code, one bit for each piece, in the order of the
-/// pieces.
+/// The set of the pieces that have this code, one bit for each, in the order of the pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn places(codes: __m256i, code: u8) -> u32 {
@@ -113,8 +112,7 @@ fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
     identify(&mut pieces, fields)
 }
 
-/// Makes the identity from few large parts. The processor can then copy the identity without a
-/// stall.
+/// Makes the identity from few large parts, so that the processor can copy it without a stall.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -> Identity {

@@ -213,7 +213,9 @@ fn item<'a>(
         Operand::Token(bytes) => bytes.as_ref().into(),
     };
     check_text(opcode, is_token(&text))?;
-    if let Some(value) = read_integer(&text).filter(|_| has_integers(standard)) {
+    if has_integers(standard)
+        && let Some(value) = read_integer(&text)
+    {
         return Ok(Item::Integer(value));
     }
     if let Some(mv) = moves.find(&text)

@@ -226,8 +226,7 @@ impl TallyMoves {
     }
 }
 
-/// Reads the short form. `root` is the position of the record. It is not asked for if all moves are
-/// known.
+/// Reads the short form. `root`, the record's position, is not asked for if all moves are known.
 pub(super) fn decode(
     cursor: &mut Cursor,
     root: &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
@@ -355,8 +354,7 @@ fn part<M>(
     Ok(Part { cell, reached, moves, has_more })
 }
 
-/// Reads the cell of a part. `head` is the first byte of the part. `None` if no tally can have this
-/// cell.
+/// Reads the cell of a part, whose first byte is `head`. `None` if no tally can have this cell.
 fn cell(cursor: &mut Cursor, head: u8) -> Result<Option<Cell>, DecodeError> {
     let has = |bit: u8| head & bit != 0;
     let mut cell = Cell::default();

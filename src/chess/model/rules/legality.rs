@@ -126,16 +126,16 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
     if (checkers & steppers).count_ones() > 1 {
         return true;
     }
-    match position.en_passant().filter(|_| en_passant_is_possible(position)) {
+    if let Some(target) = position.en_passant()
+        && en_passant_is_possible(position)
+    {
         // The pawn that stepped is the only checker, or its step opened one line.
-        Some(target) => {
-            let us = position.turn();
-            let (pawn, origin) = stepped_over(us, target);
-            let before = (board.occupied().bits() & !pawn) | origin;
-            others != 0 || (first.bit() != pawn && attackers(board, king, !us, before) != 0)
-        }
-        None => others.count_ones() > 1 || line(first, king) & others != 0,
+        let us = position.turn();
+        let (pawn, origin) = stepped_over(us, target);
+        let before = (board.occupied().bits() & !pawn) | origin;
+        return others != 0 || (first.bit() != pawn && attackers(board, king, !us, before) != 0);
     }
+    others.count_ones() > 1 || line(first, king) & others != 0
 }
 
 /// The squares on which a pawn stands, and stood before, that stepped over an en passant square.

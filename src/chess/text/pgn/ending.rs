@@ -79,8 +79,7 @@ const DRAW: Ending = Ending::Result(GameResult::Draw);
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Share {
     half_points: u8,
-    /// True if the share of the point is written as a sign, as in `+--` for games that were not
-    /// played.
+    /// True if the share is written as a sign, as in `+--` for games that were not played.
     is_sign: bool,
     /// True if the share is the letter O in place of zero.
     is_letter: bool,

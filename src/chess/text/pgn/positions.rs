@@ -225,8 +225,7 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
 }
 
 impl Positions {
-    /// Whether the position after this number of plies is taken, even if it is not the last of its
-    /// line.
+    /// Whether the position after this number of plies is taken, even if it ends no line.
     fn has_ply(&self, ply: u32) -> bool {
         match self {
             Positions::All => true,
@@ -370,8 +369,7 @@ impl<'g> Walk<'g> {
         Some((record, GamePosition::new(self.game, nodes)))
     }
 
-    /// Stores the evaluation of the current position if a comment has one; the last evaluation
-    /// counts.
+    /// Stores the evaluation of the current position if a comment has one; the last one counts.
     fn take_evaluation(&mut self, comment: &str) {
         if self.takes_evaluations
             && let Some(line) = self.lines.last_mut()

@@ -190,8 +190,7 @@ impl<R: Read> Source<R> {
             .map(|place| from + place)
     }
 
-    /// Finds the first line of the game so far that has at least `length` bytes, and returns its
-    /// start.
+    /// Finds the first line of the game so far of at least `length` bytes, and returns its start.
     pub(super) fn long_line(&mut self, length: usize) -> Option<usize> {
         let read = self.slice(0..self.at);
         // Each step goes to the start of the last line that begins within the next `length` bytes.
@@ -251,8 +250,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Copies the bytes from the start of the game up to the next line that begins with an `Event`
-    /// tag.
+    /// Copies the game from its start up to the next line that begins with an `Event` tag.
     pub(super) fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         loop {
             let known = self.filled - self.start;

@@ -51,8 +51,7 @@ impl Token {
         self.len as usize
     }
 
-    /// Returns one of the last seven bytes. Places count from 1 at the end; the byte is 0 if the
-    /// token is shorter.
+    /// One of the last seven bytes, counted from 1 at the end; 0 if the token is shorter.
     #[inline]
     const fn byte_at_end(self, place: u32) -> u8 {
         (self.bytes >> (64 - 8 * place)) as u8
@@ -74,8 +73,7 @@ impl Token {
 /// A position, with the fact whether the side to move may be in check.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Situation<'p> {
-    /// A playable position. If it has an en passant square, a double step over that square is
-    /// possible.
+    /// A playable position. An en passant square, if any, was passed by a possible double step.
     pub(crate) position: &'p Position,
     /// False only if the side to move is certainly not in check.
     pub(crate) may_be_check: bool,
@@ -99,8 +97,7 @@ pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<(Move, Opt
     }
 }
 
-/// Roles by their letters. This is a table, because the processor could not predict a branch on the
-/// letter.
+/// Roles by their letters: a table, because a branch on the letter cannot be predicted.
 static PIECES: [Option<Role>; 256] = pieces();
 
 const fn pieces() -> [Option<Role>; 256] {
@@ -165,8 +162,7 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
     keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
 }
 
-/// Returns a bitboard with the pawn that can step to a square. The bitboard is empty if no pawn
-/// can.
+/// A bitboard with the pawn that can step to a square, or an empty one.
 fn origin_of_step(position: &Position, to: Square) -> u64 {
     const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
@@ -178,8 +174,7 @@ fn origin_of_step(position: &Position, to: Square) -> u64 {
     board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
-/// Returns a bitboard with the pawn on a file that can capture on a square. The bitboard is empty
-/// if no pawn can.
+/// A bitboard with the pawn on a file that can capture on a square, or an empty one.
 fn origin_of_capture(position: &Position, file_letter: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();
@@ -233,8 +228,7 @@ fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move
     legal
 }
 
-/// Returns the squares that the last `count` bytes of a token mean: a file, a rank, or a single
-/// square.
+/// The squares that the last `count` bytes of a token mean: a file, a rank, or one square.
 fn origin_set(token: Token, count: u8) -> Option<u64> {
     match (count, token.byte_at_end(1)) {
         (1, file @ b'a'..=b'h') => Some(file_set(file)),

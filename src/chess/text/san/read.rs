@@ -175,8 +175,7 @@ impl Latin {
     }
 }
 
-/// Splits one of the six annotation marks from the end of a text. Returns the rest and the mark as
-/// a NAG.
+/// Splits one of the six annotation marks from the end. Returns the rest and the mark's NAG.
 pub(super) fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);

@@ -181,8 +181,7 @@ impl Reader<'_, '_> {
         token(text.word()).map(Some)
     }
 
-    /// Returns the legal moves that a text in another notation may mean, if the options allow other
-    /// notations.
+    /// The legal moves that a text in another notation may mean, if the options allow others.
     fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
         if self.options.repair_moves { san::fitting(playable, &text.text) } else { None }
     }
@@ -299,8 +298,7 @@ impl Reader<'_, '_> {
             || self.options.repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
-    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if `mark` is
-    /// not a mark.
+    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if it is none.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;

@@ -37,8 +37,7 @@ pub(super) struct Reader<'o, 'w> {
     /// Texts that could not be read and are kept as operands of `noop`, with their places.
     pub(super) salvaged: Vec<(usize, Operand)>,
     pub(super) choices: Vec<Choice>,
-    /// Index of the last operation read, if it is `am`, `bm` or `pv`. A move after it may belong to
-    /// it.
+    /// Index of the last operation, if it is `am`, `bm` or `pv`, to which the next move may belong.
     pub(super) moves_before: Option<usize>,
     /// The position for move generation, prepared when the first move is read.
     playable: Option<Option<Playable>>,
@@ -91,8 +90,7 @@ impl Reader<'_, '_> {
         self.warnings.push(warning);
     }
 
-    /// Returns the index of the next warning. [`Reader::forget_since`] withdraws the warnings from
-    /// there on.
+    /// The index of the next warning, from which [`Reader::forget_since`] withdraws warnings.
     pub(super) const fn mark(&self) -> usize {
         self.warnings.len()
     }

@@ -127,8 +127,8 @@ impl Reader<'_, '_> {
             && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 
-    /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation
-    /// contradicts it.
+    /// Converts `bm #5` to `dm` or `ce` as the options ask, unless another operation contradicts
+    /// it.
     pub(super) fn convert_mate_targets(&mut self) {
         let opcode = match self.options.mates {
             MateTargets::Keep => return,

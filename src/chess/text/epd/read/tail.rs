@@ -52,8 +52,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Length of field 4 in a word. Counters may follow without a blank between (in the lenient
-    /// profile only).
+    /// Length of field 4 in a word. In the lenient profile, counters may follow without a blank.
     pub(super) fn end_of_en_passant(&mut self, word: Word) -> usize {
         let all = word.text.len();
         let (end, glued) = match word.text {
@@ -138,8 +137,7 @@ impl Reader<'_, '_> {
         (numbers, count, behind)
     }
 
-    /// Length of a fullmove number in a word. Text may follow without a blank between (in the
-    /// lenient profile only).
+    /// Length of a fullmove number in a word. In the lenient profile, text may follow at once.
     fn end_of_number(&mut self, word: Word) -> usize {
         let digits = word.text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_glued = digits > 0 && matches!(word.text.get(digits), Some(b':' | b'|' | b'['));
@@ -268,8 +266,7 @@ impl Reader<'_, '_> {
         self.add_label(position, score, result, rest)
     }
 
-    /// Adds the operations for a result and a score. `whole` is the text of the label, for
-    /// messages.
+    /// Adds the operations for a result and a score. `whole` is the label's text, for messages.
     fn add_label(
         &mut self,
         position: &Position,

@@ -87,8 +87,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Returns the typographic character with which a text begins, if this character means a blank or
-/// nothing.
+/// The typographic character with which a text begins, if it means a blank or nothing.
 fn typographic_blank(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_blank)
 }

@@ -119,8 +119,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&kept, open + 1..close)
     }
 
-    /// Reads a comment within one line. Most comments have one line. Returns false for any other
-    /// comment.
+    /// Reads a comment within one line, as most are. Returns false for any other comment.
     pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
         let open = self.source.at;
         let rest = self.source.rest();

@@ -278,7 +278,7 @@ impl<R: Read> GameReader<R> {
         };
         let text = self.source.slice(place.clone());
         let is_english = self.options.language == Language::ENGLISH;
-        let token = san::Token::new(text).filter(|_| is_english);
+        let token = if is_english { san::Token::new(text) } else { None };
         let found = token.and_then(|token| san::quick(situation(replay), token));
         if let Some((mv, role)) = found {
             let played = self.builder.put_move(mv, role);
@@ -550,8 +550,7 @@ impl UsualTokens<'_> {
     }
 }
 
-/// Length of the blank or line end at a place. 0 if there is another byte, or if a `%` line
-/// follows.
+/// Length of the blank or line end at a place. 0 for another byte, or if a `%` line follows.
 #[inline(always)]
 fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
     match window[place..] {

@@ -49,8 +49,7 @@ impl<R: Read> GameReader<R> {
         self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
-    /// Turns the rest of a line into comments. Comments in the rest stay comments, and `%` lines
-    /// stay escapes.
+    /// Turns the rest of a line into comments. Comments and `%` lines in it stay what they are.
     fn keep_rest(&mut self, code: &'static str, at: usize, message: String) -> Result<(), Stop> {
         let ply = self.builder.replay().map(|replay| replay.ply() + 1);
         let from = self.start_of_number(at);
@@ -105,7 +104,7 @@ impl<R: Read> GameReader<R> {
                     let text = symbol(rest);
                     let marker = marker_length(rest);
                     let length = marker.unwrap_or(text.len()).max(1);
-                    let glued = glued_marker(text).filter(|_| marker.is_none());
+                    let glued = if marker.is_none() { glued_marker(text) } else { None };
                     let head = glued.unwrap_or_default();
                     let is_marker = marker.or(glued).is_some();
                     self.source.at += length;

@@ -15,8 +15,8 @@ use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Diagnostic, Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Reads the termination marker that begins here, if there is one. At the end of a variation it
-    /// is dropped.
+    /// Reads the termination marker that begins here, if any. At the end of a variation it is
+    /// dropped.
     pub(super) fn marker(&mut self, at: usize) -> Result<Option<Step>, Stop> {
         let Some(spelled) = Spelled::at_start(self.source.rest()) else { return Ok(None) };
         let place = at..at + spelled.len;
@@ -117,8 +117,9 @@ impl<R: Read> GameReader<R> {
         marker: Option<Ending>,
     ) -> Result<(), Stop> {
         let game = self.builder.game();
-        let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
-            return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN));
+        let value = match game.tag("Result") {
+            Some(value) if game.has_tag("Result") => value,
+            _ => return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN)),
         };
         let tag = Spelled::parse(value.as_bytes()).map(|spelled| spelled.ending);
         let marked = marker.unwrap_or(Ending::UNKNOWN).as_str();

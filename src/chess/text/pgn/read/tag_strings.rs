@@ -132,8 +132,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Reads a string that is not closed. It ends with its line, or before a bracket at the end of the
-/// line.
+/// Reads a string that is not closed. It ends with its line, or before a bracket at its end.
 fn open_string(line: &[u8]) -> Written {
     let text = line.trim_ascii_end();
     let end = text.strip_suffix(b"]").unwrap_or(text).len();
