@@ -41,7 +41,6 @@ impl LevelReader {
         }
     }
 
-    /// The record with a number.
     pub(super) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.record(number),
@@ -72,8 +71,7 @@ impl LevelReader {
         }
     }
 
-    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
-    /// the range.
+    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
     pub(super) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,

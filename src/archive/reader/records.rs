@@ -116,7 +116,8 @@ impl Archive {
         read: impl Fn(Range<u64>, &mut T) -> Result<u64, ArchiveError> + Sync,
         mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let Range { start: mut next, end } = range.start..range.end.min(self.len());
+        let mut next = range.start;
+        let end = range.end.min(self.len());
         // The pieces of records that are stored in another order end where the memory does.
         while !self.level.is_in_order() && next < end {
             let mut piece = T::default();
@@ -167,14 +168,14 @@ impl Archive {
         });
         self.bytes.intact(salvaged)?;
         let is_end = flow.is_continue() && range.end == self.len();
-        let Some(LostEnd { bytes, .. }) = self.lost.as_ref().filter(|_| is_end) else {
-            return Ok(());
-        };
-        let part = DamagedPart::End;
-        let bytes = bytes.clone();
-        let first = self.len();
-        let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
-        visit(Salvaged::Damage(damage)).map(drop)
+        if is_end && let Some(LostEnd { bytes, .. }) = &self.lost {
+            let part = DamagedPart::End;
+            let bytes = bytes.clone();
+            let first = self.len();
+            let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
+            return visit(Salvaged::Damage(damage)).map(drop);
+        }
+        Ok(())
     }
 }
 

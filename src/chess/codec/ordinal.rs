@@ -15,11 +15,11 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// Calls `pick` with the number of legal moves, and returns the move with the ordinal that `pick`
-/// returns. `None` if `pick` returns `None`.
-pub fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
+/// Calls `choose` with the number of legal moves, and returns the move with the ordinal that
+/// `choose` returns. `None` if `choose` returns `None`, or an ordinal that no move has.
+pub fn pick(playable: &Playable, choose: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
-    let ordinal = pick(counts.iter().sum())?;
+    let ordinal = choose(counts.iter().sum())?;
     InstructionSet::fastest().run(CountedMove { playable, counts, ordinal })
 }
 
@@ -146,7 +146,6 @@ pub fn count(playable: &Playable) -> u16 {
     counts(playable).iter().sum()
 }
 
-/// Counts the moves of each class.
 fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
     InstructionSet::fastest().run(CountsOf(playable))
 }
@@ -235,8 +234,8 @@ impl Class {
             }
             Class::Castling => {
                 let side = playable.castling_side(mv)?;
-                let both = playable.castling(Side::King).is_some();
-                Some(u16::from(side == Side::Queen && both))
+                let has_king_side = playable.castling(Side::King).is_some();
+                Some(u16::from(side == Side::Queen && has_king_side))
             }
             Class::Pawns => PawnMoves::new(playable).place(playable, mv),
         }
@@ -336,7 +335,7 @@ impl Reach {
     fn place_among_rivals(&self, playable: &Playable, role: Role, mv: Move) -> u16 {
         let own = key(playable, role, mv.from, mv.to, self.shared);
         let mut place = 0;
-        each_key(playable, role, self.shared, self.shared, |key| place += u16::from(key < own));
+        each_key(playable, role, self.shared, self.shared, |other| place += u16::from(other < own));
         let alone = self.alone();
         if alone.all & mv.to.bit() != 0 {
             return place + alone.place(playable, mv.to);
@@ -354,6 +353,8 @@ impl Reach {
     #[inline(always)]
     fn before_rival(&self, playable: &Playable, role: Role, rival: Move) -> u16 {
         let (quiet, _) = self.split(playable);
+        // A text that names the origin begins with its file, and sorts among the destinations. A
+        // text that begins with a rank sorts before all of them.
         let file = rival.from.file();
         let before_it = match Origin::new(playable, role, rival) {
             Origin { file: true, rank: true } => before(rival.from),
@@ -390,7 +391,7 @@ impl Reach {
         let (quiet, captures) = self.split(playable);
         match place.checked_sub(size(quiet)) {
             None => nth_by_file(quiet, place),
-            Some(place) => nth_by_file(captures, place),
+            Some(place_in_captures) => nth_by_file(captures, place_in_captures),
         }
     }
 }
@@ -412,10 +413,12 @@ impl Origin {
 }
 
 /// Returns the sort key of a move of a piece. The highest bits have the characters of the SAN after
-/// the piece letter, in five bits each. The lowest bits are the move itself. A digit has its value,
-/// a file has 16 to 23, and `x` has 24.
+/// the piece letter, at most five, in five bits each. The lowest twelve bits are the move itself. A
+/// digit has its value, a file has 16 to 23, and `x` has 24.
 #[inline(always)]
 fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
+    const FILE_A: u64 = 16;
+    const CAPTURE: u64 = 24;
     let mut text = 0;
     let mut shift = 37;
     let mut push = |character: u64| {
@@ -425,16 +428,16 @@ fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -
     if shared & to.bit() != 0 {
         let origin = Origin::new(playable, role, Move { from, to, promotion: None });
         if origin.file {
-            push(16 + u64::from(from.file()));
+            push(FILE_A + u64::from(from.file()));
         }
         if origin.rank {
             push(1 + u64::from(from.rank()));
         }
     }
     if playable.position().board().occupied().contains(to) {
-        push(24);
+        push(CAPTURE);
     }
-    push(16 + u64::from(to.file()));
+    push(FILE_A + u64::from(to.file()));
     push(1 + u64::from(to.rank()));
     text | (from.index() as u64) << 6 | to.index() as u64
 }
@@ -462,8 +465,9 @@ fn each_key(
 
 fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
     let shared = Reach::new(playable, role).shared;
+    let all_squares = !0;
     let mut keys = Vec::with_capacity(32);
-    each_key(playable, role, shared, !0, |key| keys.push(key));
+    each_key(playable, role, shared, all_squares, |key| keys.push(key));
     keys.sort_unstable();
     keys
 }
@@ -484,7 +488,8 @@ impl PawnMoves {
         let position = playable.position();
         let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
         let mut moves = PawnMoves { pushes: 0, left: 0, right: 0 };
-        moves.add(playable, pawns & !playable.pinned().bits(), !0);
+        let all_squares = !0;
+        moves.add(playable, pawns & !playable.pinned().bits(), all_squares);
         for pawn in Square::each(pawns & playable.pinned().bits()) {
             moves.add(playable, pawn.bit(), crate::model::rules::line(playable.king(), pawn));
         }
@@ -552,6 +557,8 @@ impl PawnMoves {
             _ => return None,
         };
         let mut place = promotion;
+        // Of each group, the moves from lower files come first. On the same file, the groups come
+        // one after the other.
         for (nth, set) in groups.into_iter().enumerate() {
             let before_it = match nth.cmp(&group) {
                 Ordering::Less => before(Square::at(file, 0)) | file_set(file),
@@ -594,7 +601,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
     Move {
         from: origin(playable, square, group),
         to: Square::at(to_file, square.rank()),
-        promotion: PROMOTIONS.get(usize::from(nth)).copied().filter(|_| promotes),
+        promotion: if promotes { PROMOTIONS.get(usize::from(nth)).copied() } else { None },
     }
 }
 
@@ -608,11 +615,8 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     };
     let one_back = Square::at(square.file(), back(square.rank()));
     let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
-    if group == 0 && pawns & one_back.bit() == 0 {
-        Square::at(square.file(), back(one_back.rank()))
-    } else {
-        one_back
-    }
+    let is_double_step = group == 0 && pawns & one_back.bit() == 0;
+    if is_double_step { Square::at(square.file(), back(one_back.rank())) } else { one_back }
 }
 
 /// Number of moves in a set of pawn moves. A square on a back rank counts as four promotions.

@@ -231,7 +231,7 @@ impl<R: Read> GameReader<R> {
         loop {
             self.usual_tags();
             self.usual_moves()?;
-            let Some(byte) = self.next_byte(true)? else {
+            let Some(byte) = self.next_byte(Extras::Keep)? else {
                 return Ok(if self.is_nothing() { None } else { Some(None) });
             };
             match self.step(byte)? {
@@ -245,7 +245,8 @@ impl<R: Read> GameReader<R> {
     fn complete(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let finished = self.finish(marker);
         if marker.is_some() {
-            self.trailing_comments(finished.is_ok())?;
+            let extras = if finished.is_ok() { Extras::Keep } else { Extras::Skip };
+            self.trailing_comments(extras)?;
         }
         self.skip_blank_lines()?;
         finished?;
@@ -314,6 +315,14 @@ impl From<Broken> for Stop {
 }
 
 /// The outcome of one step through a game.
+/// What becomes of `%` lines and of unusual bytes between tokens.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Extras {
+    /// The game keeps the `%` lines, and the bytes are reported.
+    Keep,
+    Skip,
+}
+
 enum Step {
     GoOn,
     /// The game has ended, with or without a termination marker.

@@ -31,8 +31,7 @@ pub struct PgnReadOptions {
 }
 
 impl PgnReadOptions {
-    /// Whether a game is cut short at a move that cannot be played. `has_moves` says whether moves
-    /// precede it.
+    /// Whether a game is cut short at a move that cannot be played, behind moves or not.
     pub(super) fn cuts_short(&self, has_moves: bool) -> bool {
         self.truncate.unwrap_or(has_moves && self.profile == Profile::Lenient)
     }
