@@ -325,6 +325,7 @@ impl PositionExploration {
             let moves: Vec<MoveTally> = explored.rows.iter().map(one).collect();
             let mut other = |one: &MoveTally, place: usize, mut cell: CellWriter<'_>| {
                 let row = explored.row(one.mv);
+                // `CHILD_COLUMNS` follow `query` and the columns of the move.
                 let number = match place.checked_sub(1 + MOVE_COLUMNS.len()) {
                     None => Some(query.into()),
                     Some(0) => row.and_then(|row| row.weight).map(i128::from),

@@ -51,11 +51,11 @@ impl ColumnScan {
         let Some(file) = ColumnFile::open(path, all, options)? else { return Ok(None) };
         let Some(places) = places_of(&file, schema, view) else { return Ok(None) };
         let filter = match filter {
+            Some(expression) => {
+                let Some(filter) = ColumnFilter::new(&file, expression) else { return Ok(None) };
+                Some(Arc::new(filter))
+            }
             None => None,
-            Some(expression) => match ColumnFilter::new(&file, expression) {
-                Some(filter) => Some(Arc::new(filter)),
-                None => return Ok(None),
-            },
         };
         let mut columns = places.clone();
         columns.sort_unstable();
@@ -123,8 +123,8 @@ pub fn count_by_columns(
 ) -> Result<Option<u64>> {
     let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     let all = RecordTable::new(&all)?.schema();
-    let (none, view) = (Arc::new(Schema::empty()), ScoreView::Mover);
-    let Some(scan) = ColumnScan::new(path, &all, &none, filter, view, options)? else {
+    let none = Arc::new(Schema::empty());
+    let Some(scan) = ColumnScan::new(path, &all, &none, filter, ScoreView::Mover, options)? else {
         return Ok(None);
     };
     let groups: Vec<usize> = scan.groups().collect();
@@ -339,9 +339,12 @@ impl Cell {
                 text.and_then(|text| points(text.as_bytes())).map(Value::Number)
             }
             Cell::Score => {
+                let is_opponents = false;
                 let score = number(0).map(Evaluation::Centipawns);
                 let score = score.or_else(|| number(1).map(Evaluation::Mate));
-                score.and_then(|score| score.ce(false).ok()).map(|ce| Value::whole(ce.into()))
+                score
+                    .and_then(|score| score.ce(is_opponents).ok())
+                    .map(|ce| Value::whole(ce.into()))
             }
         };
         value.unwrap_or(Value::Missing)

@@ -53,9 +53,9 @@ impl DeltaBase {
         let origin = library.tally_origin()?.ok_or_else(no_library)?;
         let mut set = origin.games.unwrap_or_default();
         if let Some(folding) = &folding {
-            let origin = marks(&path, &folding.origin)?;
-            is_folded(set, origin).map_err(|error| in_file(error, &path))?;
-            set = origin.both;
+            let folded = marks(&path, &folding.origin)?;
+            is_folded(set, folded).map_err(|error| in_file(error, &path))?;
+            set = folded.both;
         }
         Ok(DeltaBase {
             games: origin.games.is_some().then_some(library),
@@ -187,13 +187,11 @@ impl Fold {
         refuse_other_target(base, target)?;
         let store = Store::open(delta, &StoreOptions::default())?;
         let Some((origin, games)) = store.reader()?.tally_origin()? else {
-            let is_empty = store.reader()?.is_empty();
+            if store.reader()?.is_empty() {
+                return Ok(FoldStep::Nothing);
+            }
             let what = "only a delta that is a library of tallies is folded into its base";
-            return if is_empty {
-                Ok(FoldStep::Nothing)
-            } else {
-                Err(in_file(Error::new(what), delta))
-            };
+            return Err(in_file(Error::new(what), delta));
         };
         if games.ok_or_else(|| without_games(delta))? == 0 {
             return Ok(FoldStep::Nothing);
@@ -226,13 +224,12 @@ impl Fold {
     /// # Errors
     /// They are not the games of this fold.
     pub fn check(&self, sum: &TallyOrigin) -> Result<()> {
+        if sum.games == Some(self.origin.both) {
+            return Ok(());
+        }
         let what =
             "the games of the base and of the delta do not add up: damaged, or changed meanwhile";
-        if sum.games == Some(self.origin.both) {
-            Ok(())
-        } else {
-            Err(in_file(Error::new(what), &self.path))
-        }
+        Err(in_file(Error::new(what), &self.path))
     }
 
     /// Refuses a base that has the games already, and a base of another delta.

@@ -74,8 +74,9 @@ impl TagName {
 /// assert!(!names_player(pair, b"Jones"));
 /// ```
 pub fn names_player(value: &[u8], name: &[u8]) -> bool {
-    let has_name = || value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name);
-    value == name || value.contains(&b':') && has_name()
+    value == name
+        || value.contains(&b':')
+            && value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name)
 }
 
 /// Search for a player in the tags White and Black of games. If no game has the player, it knows the names
@@ -111,10 +112,12 @@ impl PlayerSearch {
     /// A search for a player by one or more spellings of the name, who has this side if it is given. `None`
     /// without a name.
     pub fn new(names: &[String], side: Option<Color>) -> Option<PlayerSearch> {
-        let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
-        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        let search = PlayerSearch { names, side, is_found: false, nearest: Vec::new() };
-        (!search.names.is_empty()).then_some(search)
+        let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(String::from).collect();
+        if names.is_empty() {
+            return None;
+        }
+        Some(PlayerSearch { names, side, is_found: false, nearest: Vec::new() })
     }
 
     /// Adds a game.
@@ -176,8 +179,8 @@ fn likeness(wanted: &str, name: &str) -> f64 {
     let wanted_words = words(&wanted);
     let name_words = words(&name);
     let has_all = wanted_words.iter().all(|word| name_words.contains(word));
-    let all = if has_all && !wanted_words.is_empty() { 1.0 } else { 0.0 };
-    all + strsim::jaro_winkler(&wanted, &name)
+    let bonus = if has_all && !wanted_words.is_empty() { 1.0 } else { 0.0 };
+    bonus + strsim::jaro_winkler(&wanted, &name)
 }
 
 /// The tags of a record: those of its game or, without a game, those in its operation `ptp`.
@@ -245,6 +248,7 @@ impl<'a> Tags<'a> {
         match self.ratings() {
             None => Value::Missing,
             Some([Number::Whole(white), Number::Whole(black)]) if (white ^ black) & 1 == 0 => {
+                // The mean of two numbers, without their sum, which may be too large.
                 Value::whole((white & black) + ((white ^ black) >> 1))
             }
             Some([white, black]) => {

@@ -371,7 +371,10 @@ impl<'n> LineNames<'n> {
     /// is one of them, otherwise the first line.
     pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
         let own = self.names.get(record.position());
-        let Some(game) = game.filter(|_| own.is_none()) else { return own };
+        let Some(game) = game else { return own };
+        if own.is_some() {
+            return own;
+        }
         if self.game != *game {
             self.game = game.clone();
             self.by_place.clear();
@@ -452,8 +455,12 @@ impl Naming {
             return false;
         }
         let before = record.clone();
-        NAME_OPCODES.iter().for_each(|opcode| drop(record.remove(*opcode)));
-        named.into_iter().for_each(|operation| drop(record.set(operation)));
+        for opcode in NAME_OPCODES {
+            record.remove(opcode);
+        }
+        for operation in named {
+            record.set(operation);
+        }
         *record != before
     }
 

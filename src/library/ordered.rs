@@ -50,8 +50,8 @@ impl Origin {
     }
 
     pub(super) fn from_bytes(bytes: &[u8; Origin::LEN]) -> Origin {
-        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
-        Origin { source: number(&bytes[..4]) as u32, line: number(&bytes[4..]) }
+        let [a, b, c, d, line @ ..] = *bytes;
+        Origin { source: u32::from_be_bytes([a, b, c, d]), line: u64::from_be_bytes(line) }
     }
 }
 
@@ -92,7 +92,9 @@ fn board_alone(record: &EpdRecord) -> Position {
 pub(super) fn moved_to(record: &EpdRecord, other: &EpdRecord) -> EpdRecord {
     let mut moved = EpdRecord::new(*record.position());
     moved.set_dialect(record.dialect());
-    other.operations().iter().for_each(|operation| drop(moved.set(operation.clone())));
+    for operation in other.operations() {
+        moved.set(operation.clone());
+    }
     moved
 }
 

@@ -170,7 +170,8 @@ impl PublishJob {
     /// The base and the deltas that become young layers, the older one first. A delta that is being folded, and all
     /// deltas if everything goes into one file, are read with their base.
     fn layers(&self) -> (PathBuf, Vec<PathBuf>) {
-        let (mut base, mut deltas) = (self.source.clone(), Vec::new());
+        let mut base = self.source.clone();
+        let mut deltas = Vec::new();
         while self.max_one_file < u64::MAX
             && deltas.len() < MAX_YOUNG_LAYERS
             && let Some(pair) = DeltaPath::parse(&base)

@@ -30,14 +30,17 @@ pub fn is_address(name: &Path) -> bool {
 /// assert!(!epdb_source::is_stream("library.epa".as_ref()));
 /// ```
 pub fn is_stream(path: &Path) -> bool {
-    let is_special = || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
-    path == Path::new("-") || !is_address(path) && is_special()
+    path == Path::new("-")
+        || !is_address(path)
+            && path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// The name of a source without the query at the end of an address, such as `?download=true`.
 pub(super) fn without_query(name: &Path) -> &Path {
-    let text = name.to_str().filter(|_| is_address(name));
-    text.and_then(|text| text.split(['?', '#']).next()).map_or(name, Path::new)
+    match name.to_str().and_then(|text| text.split(['?', '#']).next()) {
+        Some(text) if is_address(name) => Path::new(text),
+        _ => name,
+    }
 }
 
 #[cfg(feature = "remote")]

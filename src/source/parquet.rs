@@ -312,7 +312,7 @@ fn viewed(field: &Field) -> Field {
 pub(super) struct PageReader {
     file: Arc<File>,
     /// Maximum number of bytes of the pages that are read for a batch.
-    most: u64,
+    max_bytes: u64,
     /// Bytes of the pages that were read for the batch.
     read: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -324,7 +324,7 @@ impl PageReader {
     pub(super) fn new(file: File, memory_bytes: u64) -> PageReader {
         PageReader {
             file: Arc::new(file),
-            most: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
+            max_bytes: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
             read: Arc::default(),
             is_over: Arc::default(),
             contents: Arc::default(),
@@ -352,10 +352,10 @@ impl PageReader {
         };
         let bytes = leaves.iter().map(bytes).fold(0, u64::saturating_add);
         let bytes_of_row = (bytes / rows).max(1);
-        if bytes_of_row > self.most {
+        if bytes_of_row > self.max_bytes {
             return Err(self.too_much(bytes_of_row));
         }
-        let fitting = self.most / 4 / bytes_of_row;
+        let fitting = self.max_bytes / 4 / bytes_of_row;
         Ok(usize::try_from(fitting).unwrap_or(max_rows).clamp(1, max_rows))
     }
 
@@ -367,7 +367,7 @@ impl PageReader {
         let PageHeader { len, content, memory } = header
             .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
         let before = self.read.fetch_add(memory, Ordering::Relaxed);
-        if before.saturating_add(memory) > self.most {
+        if before.saturating_add(memory) > self.max_bytes {
             self.is_over.store(true, Ordering::Relaxed);
             return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
         }
@@ -392,8 +392,10 @@ impl PageReader {
     }
 
     fn too_much(&self, bytes: u64) -> String {
-        let most = self.most;
-        format!("{bytes} bytes are needed at once, and {most} fit the memory: give more --memory")
+        let max_bytes = self.max_bytes;
+        format!(
+            "{bytes} bytes are needed at once, and {max_bytes} fit the memory: give more --memory"
+        )
     }
 }
 
@@ -438,7 +440,8 @@ impl<R: Read> HeaderReader<R> {
     /// `None` if this is no header. Its fields are: type, uncompressed size, compressed size, perhaps a checksum, and
     /// a structure whose first field is the number of values.
     fn header(mut self) -> Option<PageHeader> {
-        let (mut size, mut content) = (None, None);
+        let mut size = None;
+        let mut content = None;
         let mut values = 0;
         let mut id = 0;
         while let Some((kind, next)) = self.field(id)? {
@@ -456,7 +459,8 @@ impl<R: Read> HeaderReader<R> {
 
     /// Reads the structure of a kind of page, and returns the number of values; 0 if there is none.
     fn values(&mut self) -> Option<u64> {
-        let (mut values, mut id) = (0, 0);
+        let mut values = 0;
+        let mut id = 0;
         while let Some((kind, next)) = self.field(id)? {
             id = next;
             match (kind, id) {

@@ -73,8 +73,8 @@ impl ShardedArchive {
         }
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
-        let (path, size) = (path.to_path_buf(), bytes.len() as u64);
-        Ok(ShardedArchive { path, name, folder, opener: None, size, manifest })
+        let size = bytes.len() as u64;
+        Ok(ShardedArchive { path: path.to_path_buf(), name, folder, opener: None, size, manifest })
     }
 
     /// Reads a manifest whose shards are opened by `folder`.
@@ -315,7 +315,8 @@ pub(super) fn each_kept_game_of(
 
 /// The difference between the digests of the file of the games and those of the manifest.
 fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
-    let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
+    let found = found.games;
+    let listed = listed.map_or(0, |listed| listed.games);
     if found == listed {
         format!("the {found} digests are not those of the manifest")
     } else {
@@ -367,9 +368,9 @@ fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
 
 /// Opens the archive of `size` bytes at an address. An archive that cannot be read by ranges is copied.
 fn archive_at(address: &Path, size: u64) -> Result<Archive> {
-    let end = address::archive_end(address, Some(size))?;
-    let ranges = end.map(|end| address::ranges(end, Vec::new())).transpose()?.flatten();
-    if let Some(ranges) = ranges {
+    if let Some(end) = address::archive_end(address, Some(size))?
+        && let Some(ranges) = address::ranges(end, Vec::new())?
+    {
         return Ok(Archive::from_ranges(ranges)?);
     }
     let mut bytes = input::open_bytes(address)?;
@@ -485,12 +486,12 @@ impl OpenShard {
 impl OpenShards {
     fn new(shards: ShardedArchive, memory_bytes: usize) -> OpenShards {
         let all = shards.manifest().shards();
-        let starts = all.iter().scan(0, |next, shard| {
-            let first = *next;
-            *next += shard.records;
-            Some(first)
-        });
-        let firsts = starts.collect();
+        let mut firsts = Vec::with_capacity(all.len());
+        let mut next = 0;
+        for shard in all {
+            firsts.push(next);
+            next += shard.records;
+        }
         let memory_bytes = (memory_bytes / all.len().min(MAX_OPEN)).max(SHARD_MEMORY);
         OpenShards {
             opened: Cache::new(MAX_OPEN),
@@ -587,21 +588,19 @@ impl OpenShards {
         if !self.shards.is_remote() {
             return Vec::new();
         }
+        let prefetch = |(shard, places): &(usize, &[usize])| {
+            let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
+            self.prefetch_one(*shard, &queries)
+        };
         if self.shards.opener.is_some() {
-            let prefetch = |(shard, places): &(usize, &[usize])| {
-                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
-                self.prefetch_one(*shard, &queries)
-            };
             return parts.iter().map(prefetch).collect();
         }
         thread::scope(|scope| {
-            let start = |(shard, places): &(usize, &[usize])| {
-                let shard = *shard;
-                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
-                let prefetch = move || self.prefetch_one(shard, &queries);
-                thread::Builder::new().spawn_scoped(scope, prefetch).ok()
-            };
-            let threads: Vec<_> = parts.iter().map(start).collect();
+            let mut threads = Vec::with_capacity(parts.len());
+            for part in parts {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || prefetch(part));
+                threads.push(thread.ok());
+            }
             threads.into_iter().map(|thread| thread?.join().ok()?).collect()
         })
     }

@@ -117,7 +117,8 @@ impl SlicePlan {
             let mut parts = parts_of(index, file, &wanted, options)?.into_iter();
             slice.extend(parts.next().flatten());
             for part in parts {
-                made.push(std::mem::replace(&mut slice, part.into_iter().collect()));
+                made.push(std::mem::take(&mut slice));
+                slice.extend(part);
             }
             before += file.bytes;
         }
@@ -211,24 +212,22 @@ impl SlicePlan {
         check_count(self.len())?;
         let mut ends: Vec<Option<u64>> = vec![Some(0); self.files.len()];
         for part in self.slices.iter().flatten() {
-            let known = ends.get_mut(part.file);
-            let Some(end) = known.filter(|end| **end == Some(part.byte)) else {
+            if ends.get(part.file) != Some(&Some(part.byte)) {
                 return Err(Error::new(format!(
                     "not a plan of slices: a part of file {} begins at byte {}, where no part ends",
                     part.file, part.byte
                 )));
-            };
-            *end = part.length.map(|length| part.byte.saturating_add(length));
-        }
-        let is_cut_off =
-            |(end, file): (&Option<u64>, &PlannedFile)| end.is_some() && file.bytes > 0;
-        match ends.iter().zip(&self.files).position(is_cut_off) {
-            Some(file) => {
-                let path = self.files[file].path.display();
-                Err(Error::new(format!("not a plan of slices: it has not all parts of {path}")))
             }
-            None => Ok(()),
+            ends[part.file] = part.length.map(|length| part.byte.saturating_add(length));
         }
+        for (end, file) in ends.iter().zip(&self.files) {
+            if end.is_some() && file.bytes > 0 {
+                let path = file.path.display();
+                let what = format!("not a plan of slices: it has not all parts of {path}");
+                return Err(Error::new(what));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -381,7 +380,7 @@ fn parts_of(
 ) -> Result<Vec<Option<SlicePart>>> {
     let inside = wanted.iter().copied().filter(|offset| *offset > 0).collect();
     let mut cuts = find_cuts(&planned.path, inside, options)?.into_iter();
-    let mut start = Some(Cut::START).filter(|_| planned.bytes > 0);
+    let mut start = if planned.bytes > 0 { Some(Cut::START) } else { None };
     let mut parts = Vec::new();
     for offset in wanted {
         let cut = if *offset == 0 { Some(Cut::START) } else { cuts.next() };
@@ -407,8 +406,8 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
     }
     let is_games = format == FileFormat::Pgn;
     let is_converted = opened.encoding.is_some() || options.encoding.is_some();
-    let is_whole = is_converted || opened.member.is_some();
-    if wanted.is_empty() || !(is_games || format.is_of_lines()) || is_whole {
+    let has_one_part = is_converted || opened.member.is_some();
+    if wanted.is_empty() || !(is_games || format.is_of_lines()) || has_one_part {
         return Ok(Vec::new());
     }
     let failed = |error| input::cannot_read(path, error);

@@ -68,7 +68,9 @@ impl Streams {
         if let Some(local) = local {
             return Ok(Some(library_of(&input.head, local)));
         }
-        if let Some(format) = shown(path, &input.head).filter(|format| format.is_indexed()) {
+        if let Some(format) = shown(path, &input.head)
+            && format.is_indexed()
+        {
             return CollectionFile::of_input(path, input, format);
         }
         // An address can be requested again, so only one connection stays open at a time.

@@ -106,11 +106,11 @@ impl Pages {
 
     /// Reserves memory for a list that has no pages; returns false if too little is left.
     fn reserve(&mut self, access: Access, bytes: usize) -> io::Result<bool> {
-        let most = match access {
+        let maximum = match access {
             Access::InOrder => self.memory_bytes / 2,
             Access::Random => self.memory_bytes / 4 * 3,
         };
-        if self.whole_bytes.saturating_add(bytes) > most {
+        if self.whole_bytes.saturating_add(bytes) > maximum {
             return Ok(false);
         }
         self.whole_bytes += bytes;
@@ -286,7 +286,8 @@ impl<T: Value> List<T> {
     fn append(&mut self, pages: &mut Pages, mut values: &[T]) -> io::Result<()> {
         let Kept::Paged { table, len } = &mut self.kept else { return Ok(()) };
         while !values.is_empty() {
-            let (page, at) = (*len / List::<T>::IN_PAGE, *len % List::<T>::IN_PAGE);
+            let page = *len / List::<T>::IN_PAGE;
+            let at = *len % List::<T>::IN_PAGE;
             if page == pages.tables[*table].len() {
                 pages.tables[*table].push(Place { frame: NONE, slot: NONE });
                 pages.pages += 1;
@@ -366,7 +367,8 @@ impl<T: Value> List<T> {
                     pages.pages -= 1;
                     if frame != NONE {
                         let free = &mut pages.frames[frame as usize];
-                        (free.owner, free.is_changed) = (None, false);
+                        free.owner = None;
+                        free.is_changed = false;
                         pages.free_frames.push(frame);
                     }
                     if slot != NONE {

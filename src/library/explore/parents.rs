@@ -152,8 +152,10 @@ impl Retraction {
             self.take_if_it_leads(plain, mv, found);
             let rank = en_passant_rank(self.mover);
             for square in (0..8).map(|file| Square::at(file, rank)) {
-                let position = with(Some(square)).filter(en_passant_is_possible);
-                if let Some(position) = position.filter(|it| it.identity() == *it) {
+                if let Some(position) = with(Some(square))
+                    && en_passant_is_possible(&position)
+                    && position.identity() == position
+                {
                     self.take_if_it_leads(position, mv, found);
                 }
             }

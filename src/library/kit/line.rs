@@ -76,7 +76,9 @@ impl Line {
             if self.played.get(self.at).is_none_or(|(next, _)| *next != mv) {
                 let next = self.record().play(mv);
                 self.played.truncate(self.at);
-                self.played.extend(next.map(|next| (mv, next)));
+                if let Some(next) = next {
+                    self.played.push((mv, next));
+                }
             }
             self.at = self.played.len().min(self.at + 1);
         }

@@ -100,8 +100,10 @@ impl Repertoire {
     ) -> Vec<(Move, Node, f64)> {
         let own: Vec<&Branch> = self.candidates(node).collect();
         let each = 1.0 / own.len() as f64;
-        let played = match tallies.get(&node).filter(|_| !self.is_turn_of(side, node)) {
-            Some(tally) if !own.is_empty() => self.played(node, tally),
+        let played = match tallies.get(&node) {
+            Some(tally) if !self.is_turn_of(side, node) && !own.is_empty() => {
+                self.played(node, tally)
+            }
             _ => Vec::new(),
         };
         let all: u64 = played.iter().map(|one| one.games).sum();

@@ -192,6 +192,24 @@ impl<R> Table<R> {
     }
 }
 
+#[cfg(feature = "parquet")]
+impl<C: Columns> Table<Layout<C>> {
+    /// A table of the default columns.
+    pub(super) fn with_default_columns() -> Result<Table<Layout<C>>> {
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
+        let batch = layout.batch();
+        Ok(Table::new(layout, batch))
+    }
+
+    /// Appends a row, whose values `put` writes.
+    pub(super) fn push_row(&mut self, put: impl FnMut(C, CellWriter<'_>)) -> Result<()> {
+        self.push(|layout, out| {
+            layout.write(out, &mut |_, _| {}, put);
+            Ok(())
+        })
+    }
+}
+
 /// The columns with these names.
 fn named<C: Columns>(names: &[String], other: &OtherColumns<'_>) -> Result<Vec<Column<C>>> {
     let all = C::all();

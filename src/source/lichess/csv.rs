@@ -37,12 +37,11 @@ impl Field<'_> {
     /// fraction is left out.
     pub(super) fn number(&self) -> &[u8] {
         let text = self.text.trim_ascii();
-        let point = text.iter().position(|byte| *byte == b'.');
-        let is_zero = |place: usize| place > 0 && text[place + 1..].iter().all(|it| *it == b'0');
-        match point.filter(|place| is_zero(*place) && text[place - 1].is_ascii_digit()) {
-            Some(place) => &text[..place],
-            None => text,
-        }
+        let Some(point) = text.iter().position(|byte| *byte == b'.') else { return text };
+        let whole = &text[..point];
+        let has_digits = whole.last().is_some_and(u8::is_ascii_digit);
+        let is_whole = has_digits && text[point + 1..].iter().all(|byte| *byte == b'0');
+        if is_whole { whole } else { text }
     }
 }
 
@@ -70,15 +69,13 @@ pub(crate) struct TableKind {
 impl TableKind {
     /// The columns of a file, found in its first bytes. If there is a header, it is in these bytes.
     pub(crate) fn columns(&'static self, start: &[u8]) -> Columns {
-        self.header(start).unwrap_or_else(|| Columns {
-            kind: self,
-            separator: first_line(start).map_or(b',', |line| self.likely_separator(&line)),
-            places: (0..self.names.len())
-                .map(|it| Some(it).filter(|it| *it < self.without_header))
-                .collect(),
-            count: self.without_header,
-            has_header: false,
-        })
+        if let Some(columns) = self.header(start) {
+            return columns;
+        }
+        let separator = first_line(start).map_or(b',', |line| self.likely_separator(&line));
+        let count = self.without_header;
+        let places = (0..self.names.len()).map(|it| (it < count).then_some(it)).collect();
+        Columns { kind: self, separator, places, count, has_header: false }
     }
 
     /// The columns that the first line of a text names; `None` if that line is not a header. The header

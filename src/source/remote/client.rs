@@ -129,7 +129,7 @@ impl Connector {
     fn new_client(&self, allows_http: bool) -> reqwest::Result<reqwest::Client> {
         let redirects = match self.redirects {
             0 => Policy::none(),
-            most => Policy::limited(most),
+            maximum => Policy::limited(maximum),
         };
         // This fails only if the program has chosen another implementation of TLS already.
         rustls::crypto::ring::default_provider().install_default().ok();

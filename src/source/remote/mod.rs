@@ -79,7 +79,7 @@ impl RemoteObject {
     /// # Errors
     /// The object cannot be read.
     pub(super) fn stream(self) -> Result<RemoteStream> {
-        let progress = (0, Instant::now());
+        let progress = Progress { at: 0, time: Instant::now() };
         if let Some((version, chunk)) = self.head()? {
             return Ok(RemoteStream {
                 object: self,
@@ -240,8 +240,14 @@ pub(super) struct RemoteStream {
     chunk: Bytes,
     /// Number of connections in sequence that broke before a byte was received.
     restarts: usize,
-    /// Value of `at` when the last [`MIN_PROGRESS`] bytes were complete, and the time.
-    progress: (u64, Instant),
+    progress: Progress,
+}
+
+/// The moment at which the last [`MIN_PROGRESS`] bytes were complete.
+struct Progress {
+    /// Number of bytes that were received.
+    at: u64,
+    time: Instant,
 }
 
 impl RemoteStream {
@@ -253,8 +259,8 @@ impl RemoteStream {
                 Some(Ok(bytes)) => {
                     self.at += bytes.len() as u64;
                     self.restarts = 0;
-                    if self.at - self.progress.0 >= MIN_PROGRESS {
-                        self.progress = (self.at, Instant::now());
+                    if self.at - self.progress.at >= MIN_PROGRESS {
+                        self.progress = Progress { at: self.at, time: Instant::now() };
                     }
                     return Ok(bytes);
                 }
@@ -279,7 +285,7 @@ impl RemoteStream {
             Error::new(what).in_source(Arc::clone(&self.object.name))
         };
         self.restarts += 1;
-        let is_slow = self.progress.1.elapsed() > RemoteSettings::get()?.patience();
+        let is_slow = self.progress.time.elapsed() > RemoteSettings::get()?.patience();
         if self.restarts > RESTARTS || is_slow {
             let why = cause.map_or_else(String::new, |cause| {
                 format!(": {}", without_addresses(&cause.to_string(), &self.object.query))

@@ -41,10 +41,10 @@ pub(super) fn shared() -> Result<&'static Shared> {
     // A forked process has none of the threads of its parent, and a thread of the parent may have held a lock
     // of what it shares. So it makes its own. This lock is held only while a reference is copied.
     static SHARED: Mutex<Option<&'static Shared>> = Mutex::new(None);
-    let current = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
     let of_process = |shared: &&Shared| shared.process == process;
-    if let Some(shared) = current().filter(of_process) {
+    if let Some(shared) = lock().filter(of_process) {
         return Ok(shared);
     }
     let made = Shared {
@@ -53,7 +53,7 @@ pub(super) fn shared() -> Result<&'static Shared> {
         clients: Mutex::default(),
         pages: Cache::new(capacity() as usize),
     };
-    let mut current = current();
+    let mut current = lock();
     if let Some(shared) = current.filter(of_process) {
         return Ok(shared);
     }
