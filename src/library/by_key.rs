@@ -384,6 +384,11 @@ impl ByKey {
         List { entries: self, next: 0 }
     }
 
+    /// Like [`ByKey::into_list`], but keeps all entries.
+    pub(super) fn into_list_of_all(self) -> List {
+        self.into_list_of(|_| true)
+    }
+
     /// Like [`ByKey::into_list`], but keeps exactly the entries that `stays` selects.
     pub(super) fn into_list_of(mut self, stays: impl Fn(Number) -> bool) -> List {
         for (number, entry) in (0..).zip(self.groups.iter_mut().flat_map(|it| &mut it.entries)) {

@@ -194,9 +194,11 @@ impl PublishJob {
             return Ok(source.to_path_buf());
         }
         let counting = TallyOptions::for_explorers();
+        let truncate_games = false;
+        let deny_warnings = false;
         let job = TallyJob {
             inputs: Inputs::Files(vec![source.to_path_buf()]),
-            settings: counting.settings(false, false, None),
+            settings: counting.settings(truncate_games, deny_warnings, None),
             counting,
             copies: None,
             digests: self.games.digests,
@@ -309,9 +311,9 @@ impl PublishJob {
         let options =
             ShardOptions { about, memory_bytes, young_layers, ..ShardOptions::new(parts) };
         let streams = Streams::default();
-        let allowed = Allowed::new(true, true);
-        let job =
-            ShardsJob::merging(vec![packed], self.folder.clone(), options, streams, None, allowed)?;
+        let folder = self.folder.clone();
+        let allowed = Allowed::ANY_GAMES;
+        let job = ShardsJob::merging(vec![packed], folder, options, streams, None, allowed)?;
         Ok(job.run(sink)?.manifest)
     }
 }

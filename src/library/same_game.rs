@@ -237,7 +237,7 @@ fn lichess_id(text: &str) -> Option<&str> {
     let is_id = [LICHESS_ID, LICHESS_PLAYER_ID].contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && !LICHESS_PAGES.contains(&text);
-    text.get(..LICHESS_ID).filter(|_| is_id)
+    if is_id { text.get(..LICHESS_ID) } else { None }
 }
 
 fn chess_com_game(steps: &[&str]) -> Option<String> {

@@ -593,7 +593,8 @@ impl Reading {
             let game = game.zip(number).map(|(at, number)| (at.game().clone(), number));
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
-        let (origin, at) = (self.rows.origins.len() - 1, game.and_then(|it| it.place()));
+        let origin = self.rows.origins.len() - 1;
+        let at = game.and_then(|it| it.place());
         let record = ReadRecord { record, origin, at };
         match self.rows.parts.last_mut() {
             Some(Part::Records(records)) => records.push(record),
@@ -659,7 +660,8 @@ impl ColumnReading {
             locked(&self.report).left_out += scan.all_rows() as u64;
             for group in scan.groups() {
                 let (batches, result) = channel();
-                let (scan, report) = (Arc::clone(&scan), Arc::clone(&self.report));
+                let scan = Arc::clone(&scan);
+                let report = Arc::clone(&self.report);
                 let batch_rows = self.batch_rows;
                 let read = move || {
                     let done = caught(|| {

@@ -264,7 +264,7 @@ impl Union {
     ) -> Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory_bytes / 2));
-        let (origins, tally) = Default::default();
+
         Union {
             by,
             rules,
@@ -274,8 +274,8 @@ impl Union {
             records,
             keeps_lines: true,
             only_lines: true,
-            origins,
-            tally,
+            origins: Origins::default(),
+            tally: UnionStats::default(),
             is_of_games: false,
         }
     }
@@ -338,11 +338,12 @@ impl Union {
 
     /// Replaces lines of text by binary records.
     fn replace_lines(&mut self) {
-        (self.keeps_lines, self.only_lines) = (false, false);
+        self.keeps_lines = false;
+        self.only_lines = false;
         let Records::Kept(kept) = &mut self.records else { return };
         let lines = std::mem::replace(kept, ByKey::new(self.memory_bytes / 2));
         let by = self.by;
-        let mut list = lines.into_list_of(|_| true);
+        let mut list = lines.into_list_of_all();
         while let Some(entry) = list.next() {
             let encoded = without_line(entry);
             let found = kept.find(by.hash_of(&encoded), |entry| by.is_same(entry, &encoded));
@@ -383,7 +384,7 @@ impl Union {
         let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
             let origins = std::mem::take(&mut self.origins);
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of_all();
             while let Some(number) = list.peek() {
                 let Some(encoded) = list.next() else { break };
                 let place = origins.get(number);
@@ -544,9 +545,11 @@ impl Groups {
             return Ok(());
         }
         if self.group.is_empty() {
-            let encoded = KeyedRecord::split(entry)?.1;
-            let adds_up = self.by != By::Record && has_tally(encoded);
-            if KeyedRecord::split(&self.first)?.1 == encoded && !adds_up {
+            let (_, first) = KeyedRecord::split(&self.first)?;
+            let (_, record) = KeyedRecord::split(entry)?;
+            // An equal tally is added, so its record is no duplicate.
+            let adds_up = self.by != By::Record && has_tally(record);
+            if record == first && !adds_up {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
@@ -599,7 +602,7 @@ impl Groups {
                 return Ok(());
             }
         }
-        self.settle(entry)
+        self.keep_or_drop(entry)
     }
 
     /// The places of the records of the group with which a record is compared: first those with its
@@ -623,7 +626,9 @@ impl Groups {
         };
         let mut loser = loser.clone();
         if let Merged::Conflict(opcodes) = merge_into(winner, &loser, place, &self.rules) {
-            opcodes.iter().for_each(|opcode| drop(loser.remove(*opcode)));
+            for opcode in opcodes {
+                loser.remove(opcode);
+            }
         }
         match merge_into(winner, &loser, place, &self.rules) {
             Merged::One(merged) => Some(merged),
@@ -632,7 +637,7 @@ impl Groups {
     }
 
     /// Keeps or drops a record that could not be merged, as the policy for conflicts says.
-    fn settle(&mut self, entry: KeyedRecord) -> Result<()> {
+    fn keep_or_drop(&mut self, entry: KeyedRecord) -> Result<()> {
         match self.policy {
             OnConflict::First => {}
             OnConflict::Last => {
@@ -870,7 +875,7 @@ impl Selection {
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of_all();
             let mut order = 0;
             while let Some((header, encoded)) =
                 list.next().and_then(<[u8]>::split_first_chunk::<SIDE>)
@@ -960,7 +965,8 @@ impl Chooser {
     /// record of the own collection that is kept.
     fn put(&mut self, begins: bool, other: Option<[u8; 4]>) -> bool {
         if begins {
-            (self.found, self.last) = (0, None);
+            self.found = 0;
+            self.last = None;
         }
         if other.is_some() {
             self.found += u32::from(self.last != other);

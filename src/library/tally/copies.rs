@@ -207,7 +207,9 @@ pub fn decide_copies<W: Write>(
     let mut decided = vec![0; games.len()];
     let copies = decide(by_game.finish()?, &mut |place, rank| {
         let slice = u32::from_be_bytes(place.first_chunk().copied().unwrap_or_default());
-        decided.get_mut(slice as usize).into_iter().for_each(|count| *count += 1);
+        if let Some(count) = decided.get_mut(slice as usize) {
+            *count += 1;
+        }
         Ok(by_slice.push(place, &rank.to_le_bytes())?)
     })?;
     let mut out = Checked::new(out);
@@ -249,7 +251,8 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
             copies += 1;
             if is_by_id(rank) && rank > copy.rank {
                 except(&copy.place, DOES_NOT_COUNT)?;
-                (copy.rank, copy.best) = (rank, rank);
+                copy.rank = rank;
+                copy.best = rank;
                 copy.place = place.to_vec();
             } else {
                 copy.best = copy.best.max(rank);
@@ -257,7 +260,9 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
             }
             continue;
         }
-        if let Some(copy) = first.take().filter(|copy| copy.best > copy.rank) {
+        if let Some(copy) = first.take()
+            && copy.best > copy.rank
+        {
             except(&copy.place, copy.best)?;
         }
         let Some((hash, place, rank)) = next else { return Ok(copies) };
@@ -519,9 +524,9 @@ impl ListReader {
     /// Checks the end of the list.
     fn finish(&mut self) -> Result<()> {
         let checksum = self.checksum;
-        match (self.int_4()? == checksum, self.left) {
-            (true, 0) => Ok(()),
-            _ => Err(self.damaged("its checksum is wrong")),
+        if self.int_4()? != checksum || self.left > 0 {
+            return Err(self.damaged("its checksum is wrong"));
         }
+        Ok(())
     }
 }

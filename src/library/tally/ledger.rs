@@ -30,6 +30,9 @@ impl Allowed {
     /// copy, which counts instead of the copy of the base.
     pub const FOLD: Allowed = Allowed { mixed: false, overlap: true, delta: true };
 
+    /// Any settings and any shared games are allowed, but no delta.
+    pub(crate) const ANY_GAMES: Allowed = Allowed::new(true, true);
+
     /// Allows these differences.
     pub const fn new(mixed: bool, overlap: bool) -> Allowed {
         Allowed { mixed, overlap, delta: false }
@@ -174,18 +177,22 @@ pub fn add(
     shared: Option<u64>,
     allowed: Allowed,
 ) -> Result<(), Unlike> {
-    if let Some(delta) = all.delta.or(other.delta).filter(|_| !allowed.delta) {
+    if !allowed.delta
+        && let Some(delta) = all.delta.or(other.delta)
+    {
         return Err(Unlike::Delta(delta.base.games));
     }
     let pruned = all.pruned.clone().or(other.pruned.clone());
-    let is_alike = match (&other.pruned, other.is_mixed) {
-        (Some(pruned), _) => Err(Unlike::Pruned(pruned.clone())),
-        (None, true) => Err(Unlike::Mixed),
-        (None, false) => check_settings(all, &other.settings),
+    let checked = if let Some(pruned) = &other.pruned {
+        Err(Unlike::Pruned(pruned.clone()))
+    } else if other.is_mixed {
+        Err(Unlike::Mixed)
+    } else {
+        check_settings(all, &other.settings)
     };
-    let is_mixed = is_alike.is_err();
+    let is_mixed = checked.is_err();
     if !allowed.mixed {
-        is_alike?;
+        checked?;
     }
     match shared {
         Some(0) => {}
@@ -304,8 +311,12 @@ pub fn sum(
             repeated.push((name_of(file).into_owned(), games));
         }
     }
-    if let (Some(plan), false, [file, ..]) = (origin.slices.first(), allowed.mixed, files) {
-        let (slices, missing) = (plan.slices, plan.missing().collect());
+    if !allowed.mixed
+        && let Some(plan) = origin.slices.first()
+        && let [file, ..] = files
+    {
+        let slices = plan.slices;
+        let missing = plan.missing().collect();
         return Err(refused(file.as_ref(), Unlike::MissingSlices { slices, missing }));
     }
     let games = has_games.then_some(games);
@@ -333,7 +344,8 @@ impl CountedGames {
     fn add(&mut self, file: &CollectionFile) -> Result<Option<(TallyOrigin, bool)>, Error> {
         let library = file.opened()?.each_game(&mut |digest| {
             let (hash, rank) = digest.split_at(hash_of(digest).len());
-            Ok(self.games.push(&[hash, &self.libraries.to_be_bytes()].concat(), rank)?)
+            let number = self.libraries.to_be_bytes();
+            Ok(self.games.push(&[hash, &number].concat(), rank)?)
         })?;
         self.libraries += u32::from(library.is_some());
         Ok(library)
@@ -354,15 +366,20 @@ impl CountedGames {
         while let Some((key, rank)) = sorted.next_entry()? {
             let (hash, library) = key.split_last_chunk().ok_or_else(changed)?;
             let digest = *[hash, rank].concat().first_chunk().ok_or_else(changed)?;
-            match &mut last {
-                Some(last) if hash_of(last) == hash => {
-                    shared[u32::from_be_bytes(*library) as usize] += 1;
-                    *last = higher_ranked(*last, digest);
-                }
-                _ => last.replace(digest).map_or(Ok(()), &mut put)?,
+            if let Some(game) = &mut last
+                && hash_of(game) == hash
+            {
+                shared[u32::from_be_bytes(*library) as usize] += 1;
+                *game = higher_ranked(*game, digest);
+                continue;
+            }
+            if let Some(game) = last.replace(digest) {
+                put(game)?;
             }
         }
-        last.map_or(Ok(()), &mut put)?;
+        if let Some(game) = last {
+            put(game)?;
+        }
         Ok((SortedGames::new(games, set)?, shared))
     }
 }
@@ -406,7 +423,8 @@ pub(crate) fn of_merged(
     let mut ledger = sum(files, streams, allowed)?;
     match &mut ledger {
         Some(all) => {
-            mark_pruned(&mut all.origin, filter, false);
+            let are_changed = false;
+            mark_pruned(&mut all.origin, filter, are_changed);
             all.origin.sort_sources();
         }
         None => *files = given,
@@ -425,19 +443,25 @@ pub fn of_records(
     filter: Option<&str>,
     are_whole: bool,
 ) -> Result<Option<LedgerSum>, LedgerError> {
-    let mut ledger = sum(files, streams, Allowed::new(true, true))?;
-    let are_changed = !are_whole || files.len() > 1;
-    ledger.iter_mut().for_each(|all| mark_pruned(&mut all.origin, filter, are_changed));
+    let mut ledger = sum(files, streams, Allowed::ANY_GAMES)?;
+    if let Some(all) = &mut ledger {
+        let are_changed = !are_whole || files.len() > 1;
+        mark_pruned(&mut all.origin, filter, are_changed);
+    }
     Ok(ledger)
 }
 
 /// Marks an origin as pruned by an expression of `--where`, or because records were left out, changed
 /// or combined.
 pub fn mark_pruned(origin: &mut TallyOrigin, filter: Option<&str>, are_changed: bool) {
-    let by_filter = filter.map(|filter| format!("--where {filter}"));
-    let reason = by_filter
-        .or_else(|| are_changed.then(|| "records were left out, changed or combined".to_string()));
-    origin.pruned = origin.pruned.take().or(reason);
+    if origin.pruned.is_some() {
+        return;
+    }
+    if let Some(filter) = filter {
+        origin.pruned = Some(format!("--where {filter}"));
+    } else if are_changed {
+        origin.pruned = Some("records were left out, changed or combined".to_string());
+    }
 }
 
 #[cfg(test)]
