@@ -83,8 +83,10 @@ impl Recovered {
     /// # Errors
     /// The bytes of the record are damaged.
     pub(super) fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
-        let bytes = self.0.remove(&number);
-        Ok(bytes.map(|bytes| record::decode(&bytes)).transpose()?.map(|(record, _)| record))
+        match self.0.remove(&number) {
+            Some(bytes) => Ok(Some(record::decode(&bytes)?.0)),
+            None => Ok(None),
+        }
     }
 }
 
@@ -192,10 +194,10 @@ impl Journal {
             elapsed = so_far;
             recovered.0.insert(record, bytes);
         }
-        match len {
-            0 => Err(damaged(1, "not the journal of a run")),
-            len => Ok((recovered, len, elapsed)),
+        if len == 0 {
+            return Err(damaged(1, "not the journal of a run"));
         }
+        Ok((recovered, len, elapsed))
     }
 
     /// Adds a finished record.

@@ -86,7 +86,8 @@ impl EngineSpec {
         match key {
             "cmd" => {
                 let EngineSpec { label, path, .. } = EngineSpec::new(value);
-                (self.path, self.label) = (path, label);
+                self.path = path;
+                self.label = label;
             }
             "name" => self.label = value.into(),
             "arg" => self.arguments.push(value.into()),

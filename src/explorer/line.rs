@@ -59,8 +59,8 @@ impl ParsedLine {
             return Ok(line);
         }
         if is_like_fen(text) {
-            return parse_start(text)
-                .and(Err(Refusal::bad_request("not a FEN that can be played from")));
+            parse_start(text)?;
+            return Err(Refusal::bad_request("not a FEN that can be played from"));
         }
         if let Some(game) = parse_game(text) {
             let moves: Vec<String> = game.main_line().map(|mv| mv.to_string()).collect();

@@ -152,8 +152,8 @@ impl PositionAnswer {
         let FoundRecords { records, numbers, is_cut, applied, .. } = at;
         let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[query::Query]| served.records(queries);
-        let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
-        let parents = parents.transpose()?;
+        let parents =
+            if with_parents { Some(parents::<Error>(line.end(), &options, ask)?) } else { None };
         let opening = names.last_on_line(line.line());
         let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, names));
         let shown = Shown { parents: parents.as_deref(), opening, ..Shown::new(&explored, names) };

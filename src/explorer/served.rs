@@ -104,7 +104,9 @@ impl Served {
             return Ok(Some(game));
         }
         let game = self.lookup.kept_game(id)?;
-        game.iter().for_each(|game| self.games.insert(id, game.clone()));
+        if let Some(game) = &game {
+            self.games.insert(id, game.clone());
+        }
         Ok(game)
     }
 

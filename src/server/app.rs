@@ -52,7 +52,8 @@ impl App {
         let sources = Sources::open(&settings.sources, settings.memory_bytes, begins)?;
         let answers = answers(settings.memory_bytes / ANSWERS_OF_MEMORY);
         let names = Arc::new(names);
-        let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
+        let metrics = Metrics::new();
+        let short_lookups = ShortLookups::new(threads);
         let site = settings.site().map(Path::to_path_buf);
         Ok(App { settings, site, sources, names, answers, metrics, short_lookups })
     }
@@ -60,8 +61,8 @@ impl App {
     /// The sources in their current state.
     pub(super) fn explorer(&self) -> Explorer {
         let (changes, sources) = self.sources.current();
-        let (names, strict) = (Arc::clone(&self.names), self.settings.strict);
-        Explorer { sources, changes, names, strict }
+        let names = Arc::clone(&self.names);
+        Explorer { sources, changes, names, strict: self.settings.strict }
     }
 
     /// The source with this name, or the first source if no name is given.

@@ -45,8 +45,10 @@ pub(super) async fn observe(
     let is_head = request.method() == Method::HEAD;
     let mut response = next.run(request).await;
     // A site is shown as other hosts show it.
-    for (name, value) in HEADERS.into_iter().filter(|_| app.site.is_none()) {
-        response.headers_mut().entry(name).or_insert(value);
+    if app.site.is_none() {
+        for (name, value) in HEADERS {
+            response.headers_mut().entry(name).or_insert(value);
+        }
     }
     let status = response.status().as_u16();
     response

@@ -49,8 +49,8 @@ impl<'d> ProgressReporter<'d> {
             self.excess.add((*nodes).try_into().unwrap_or(u64::MAX));
         }
         let label = self.label;
-        let is_first = !self.has_reported_unreadable;
-        let unreadable = finished.unreadable.as_ref().filter(|_| is_first);
+        let unreadable =
+            if self.has_reported_unreadable { None } else { finished.unreadable.as_ref() };
         self.has_reported_unreadable |= unreadable.is_some();
         self.bar.suspend(|| {
             if let Some(what) = unreadable {

@@ -85,8 +85,8 @@ impl EngineRun<'_> {
     fn run(self) -> anyhow::Result<Outcome> {
         let EngineRun { verb, args, pipe, memory_bytes, mut run, path } = self;
         // No further files are written next to a device.
-        let is_file = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
-        let file = path.as_deref().filter(|path| *path != Path::new("-")).filter(is_file);
+        let is_file = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
+        let file = path.as_deref().filter(|path| *path != Path::new("-") && is_file(path));
         let mut records = None;
         if let Some(file) = file {
             let suite = survey(&pipe.files, &pipe.read, verb.games.is_some())?;
@@ -135,7 +135,9 @@ fn search_into(
     let sink =
         Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory_bytes)?;
     let searched = search_records(running, pipe, sink, progress)?;
-    store.map_or(Ok(()), epdb_store::Store::close)?;
+    if let Some(store) = store {
+        store.close()?;
+    }
     Ok(searched)
 }
 
@@ -176,8 +178,10 @@ pub(super) fn existing_store(
     inputs: &[PathBuf],
     memory_bytes: usize,
 ) -> anyhow::Result<Option<Store>> {
-    let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
-    let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
+    let Some(path) = path else { return Ok(None) };
+    if FileFormat::from_name(path) != Some(FileFormat::Epdb) || !path.exists() {
+        return Ok(None);
+    }
     places::refuse_as_input(path, inputs)?;
     Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }

@@ -48,9 +48,12 @@ impl PointTable {
                 Err(_) => wrong = wrong.or(Some(WrongMove(text))),
             }
         }
+        if table.is_empty() {
+            return Ok(None);
+        }
         match wrong {
-            Some(wrong) if !table.is_empty() => Err(wrong),
-            _ => Ok(Some(PointTable(table)).filter(|table| !table.0.is_empty())),
+            Some(wrong) => Err(wrong),
+            None => Ok(Some(PointTable(table))),
         }
     }
 

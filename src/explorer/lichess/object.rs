@@ -38,8 +38,13 @@ pub(super) struct MonthObject {
 impl ExplorerObject {
     /// An answer without games.
     pub(super) const fn new(position: PositionObject) -> ExplorerObject {
-        let (recent_games, top_games, queue_position, history) = (None, None, None, None);
-        ExplorerObject { position, recent_games, top_games, queue_position, history }
+        ExplorerObject {
+            position,
+            recent_games: None,
+            top_games: None,
+            queue_position: None,
+            history: None,
+        }
     }
 }
 

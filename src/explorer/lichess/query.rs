@@ -71,8 +71,8 @@ impl ParsedQuery {
     }
 
     pub(super) fn for_lichess(query: &ExplorerQuery) -> Result<ParsedQuery, Refusal> {
-        let top = number("topGames", &query.top_games, usize::MAX)?.min(TOP);
-        let recent = number("recentGames", &query.recent_games, usize::MAX)?.min(RECENT);
+        let top = number("topGames", &query.top_games, TOP)?.min(TOP);
+        let recent = number("recentGames", &query.recent_games, RECENT)?.min(RECENT);
         Ok(ParsedQuery {
             top: Some(top),
             recent: Some(recent),
@@ -139,8 +139,13 @@ impl ExplorerQuery {
     /// Requests only the games by month.
     pub(super) fn only_history(self) -> ExplorerQuery {
         let text = |text: &str| Some(text.to_string());
-        let (moves, top_games, recent_games) = (text("0"), text("0"), text("0"));
-        ExplorerQuery { moves, top_games, recent_games, history: text("true"), ..self }
+        ExplorerQuery {
+            moves: text("0"),
+            top_games: text("0"),
+            recent_games: text("0"),
+            history: text("true"),
+            ..self
+        }
     }
 
     /// Whether only rated or only casual games are requested.
@@ -154,13 +159,13 @@ impl ExplorerQuery {
     }
 
     fn check_variant(&self) -> Result<(), Refusal> {
-        match given(&self.variant).filter(|name| !VARIANTS.contains(name)) {
-            None => Ok(()),
-            Some(name) => {
-                let names = VARIANTS.join(", ");
-                Err(bad_request(format_args!("variant: {name}: libraries have {names}")))
-            }
+        if let Some(name) = given(&self.variant)
+            && !VARIANTS.contains(&name)
+        {
+            let names = VARIANTS.join(", ");
+            return Err(bad_request(format_args!("variant: {name}: libraries have {names}")));
         }
+        Ok(())
     }
 
     fn line(&self) -> Result<PositionLine, Refusal> {
@@ -180,8 +185,8 @@ fn bad_request(why: impl std::fmt::Display) -> Refusal {
 }
 
 fn number(name: &str, text: &Option<String>, default: usize) -> Result<usize, Refusal> {
-    let wrong = |_| bad_request(format_args!("{name}: a number is expected"));
-    given(text).map_or(Ok(default), |text| text.parse().map_err(wrong))
+    let Some(text) = given(text) else { return Ok(default) };
+    text.parse().map_err(|_| bad_request(format_args!("{name}: a number is expected")))
 }
 
 fn flag(name: &str, text: &Option<String>) -> Result<bool, Refusal> {

@@ -52,7 +52,7 @@ pub(super) fn good(known: &Known) -> Reply {
     let is_good = |one: &&KnownMove| one.score == best.score || rank(one.score, best.score) > 0;
     let search_moves: Vec<Named> =
         known.moves.iter().filter(is_good).map(|one| one.named.clone()).collect();
-    let single = Some(best.named.uci.clone()).filter(|_| known.moves.len() == 1);
+    let single = if known.moves.len() == 1 { Some(best.named.uci.clone()) } else { None };
     Reply { search_moves, single, ..Reply::word("ok") }
 }
 
@@ -110,7 +110,8 @@ fn logistic(x: f64) -> f64 {
 
 /// The rank of a move: 2 if it is as good as the best move, 1 if it is good, 0 otherwise.
 fn rank(score: i32, best: i32) -> u8 {
-    let (score, best) = (f64::from(score), f64::from(best));
+    let score = f64::from(score);
+    let best = f64::from(best);
     if score >= good_from(best) { 1 + u8::from(score >= best_from(best)) } else { 0 }
 }
 

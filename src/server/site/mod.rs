@@ -114,8 +114,10 @@ fn remove_others(folder: &Path, files: &BTreeSet<String>) -> Result<u64> {
         }
         let place = folder.join(file);
         removed += u64::from(fs::remove_file(&place).is_ok());
-        // A folder that is not empty stays.
-        place.parent().map(fs::remove_dir);
+        if let Some(parent) = place.parent() {
+            // A folder that is not empty stays.
+            fs::remove_dir(parent).ok();
+        }
     }
     Ok(removed)
 }

@@ -332,9 +332,9 @@ fn quartiles(ply: u32, scores: &BTreeMap<i32, u64>) -> Option<Quartiles> {
 fn opcodes(opcodes: &[(String, u64)]) -> String {
     let mut opcodes = opcodes.to_vec();
     opcodes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let most = opcodes.first().map_or(1, |(_, count)| *count);
+    let largest = opcodes.first().map_or(1, |(_, count)| *count);
     let row = |(name, count): &(String, u64)| {
-        let share = *count as f64 / most as f64;
+        let share = *count as f64 / largest as f64;
         vec![Cell::Name(name.clone()), Cell::Share(0, share, grouped((*count).into()))]
     };
     let rows: Vec<Vec<Cell>> = opcodes.iter().take(MAX_ROWS).map(row).collect();
