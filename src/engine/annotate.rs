@@ -173,7 +173,6 @@ fn eval(record: &EpdRecord) -> Option<String> {
     evaluation_comment(score, record.position().turn(), &String::from_utf8_lossy(&depth))
 }
 
-/// The comment without its evaluation.
 fn without_eval(comment: &str) -> String {
     let mut rest = String::from(comment);
     while let Some(start) = rest.find("[%eval ")

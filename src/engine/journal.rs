@@ -79,9 +79,6 @@ impl Recovered {
     }
 
     /// Removes a record and returns it; `None` if there is no record with this number.
-    ///
-    /// # Errors
-    /// The bytes of the record are damaged.
     pub(super) fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
         match self.0.remove(&number) {
             Some(bytes) => Ok(Some(record::decode(&bytes)?.0)),
@@ -201,9 +198,6 @@ impl Journal {
     }
 
     /// Adds a finished record.
-    ///
-    /// # Errors
-    /// The record cannot be encoded, or the file cannot be written.
     pub(super) fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
@@ -223,9 +217,6 @@ impl Journal {
     }
 
     /// Removes the journal of a completed run.
-    ///
-    /// # Errors
-    /// The file cannot be removed.
     pub(super) fn remove(self) -> Result<()> {
         Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
     }

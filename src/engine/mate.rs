@@ -66,7 +66,6 @@ struct MateFound {
     unreadable: Option<String>,
 }
 
-/// A search for a mate.
 struct MateSearch {
     start: Playable,
     length: u32,

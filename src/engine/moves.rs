@@ -4,7 +4,6 @@ use epdb_chess::model::Operand;
 use epdb_chess::model::rules::Playable;
 use epdb_chess::text::{Profile, san};
 
-/// A parsed move.
 pub(super) struct MoveRead {
     pub(super) operand: Operand,
     pub(super) after: Playable,
@@ -25,7 +24,6 @@ pub(super) fn read_move(playable: &Playable, word: &str) -> Option<MoveRead> {
     Some(MoveRead { operand, after: read.after })
 }
 
-/// A parsed line of moves.
 pub(super) struct ParsedLine {
     pub(super) moves: Vec<Operand>,
     /// The position after the last move.

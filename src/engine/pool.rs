@@ -146,9 +146,6 @@ impl Pool {
     }
 
     /// Adds a record that an earlier run finished.
-    ///
-    /// # Errors
-    /// `emit` fails.
     pub(crate) fn push_finished<E: From<Error>>(
         &mut self,
         finished: Finished,
@@ -160,7 +157,6 @@ impl Pool {
         self.emit_ready(emit)
     }
 
-    /// The number of the next record.
     pub(crate) const fn next_number(&self) -> u64 {
         self.sent
     }
@@ -230,7 +226,6 @@ impl SharedJournal {
         }
     }
 
-    /// Takes the journal.
     pub(super) fn take(&self) -> Option<Journal> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -160,7 +160,6 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The next deadline.
     pub(super) fn next_deadline(&self) -> Duration {
         let ends = match self.stopped_until {
             Some(until) => Some(until),

@@ -46,7 +46,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits as a run file states them.
     pub(crate) fn in_run(&self) -> RunLimit {
         RunLimit {
             nodes: self.nodes,
@@ -93,7 +92,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The engine as a run file states it.
     pub(crate) fn in_run(&self, engine: &EngineSpec) -> RunEngine {
         RunEngine {
             label: Some(engine.label.clone()),

@@ -35,7 +35,6 @@ pub struct EngineSpec {
     pub optional: Vec<String>,
 }
 
-/// The keys of a description.
 const KEYS: [&str; 7] = ["cmd", "name", "arg", "args", "dir", "proto", "option."];
 /// Debian's folder for engines, which is not in everybody's `PATH`.
 const GAMES: [&str; 2] = ["/usr/games", "/usr/local/games"];

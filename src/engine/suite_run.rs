@@ -339,7 +339,6 @@ pub fn survey<P: AsRef<Path>>(
     Ok(hash.finish(path))
 }
 
-/// The path of the journal of an output.
 fn journal_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".journal");

@@ -166,7 +166,6 @@ impl AppliedFilter {
 /// The records of a position, and the filter that applies to them.
 pub(crate) struct FoundRecords {
     pub(crate) records: Vec<EpdRecord>,
-    /// The numbers of the records.
     pub(crate) numbers: Vec<u64>,
     /// Whether there are more records than were read.
     pub(crate) is_cut: bool,

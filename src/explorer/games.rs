@@ -23,7 +23,6 @@ pub(crate) struct GamesQuery {
     filter: GameFilter,
 }
 
-/// The games of a position.
 #[derive(Serialize, Default)]
 pub(crate) struct GamesAnswer {
     top: Vec<GameObject>,
@@ -53,9 +52,6 @@ pub(crate) struct ListedGames {
 
 impl ListedGames {
     /// The games that the records of the position list.
-    ///
-    /// # Errors
-    /// Errors of the source.
     pub(crate) fn find(
         served: &Served,
         listed: &KeptGames,

@@ -35,7 +35,6 @@ pub(crate) struct PositionQuery {
 /// Maximum number of records that are listed in full.
 const TOLD_RECORDS: usize = 100;
 
-/// A position.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PositionAnswer {
@@ -54,7 +53,6 @@ pub(crate) struct PositionAnswer {
     #[serde(flatten)]
     explored: PositionObject,
     records: Vec<RecordObject>,
-    /// Number of records that were read.
     record_count: usize,
     /// True if there are more records.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -77,7 +75,6 @@ struct Step {
     opening: Option<OpeningObject>,
 }
 
-/// A legal move.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LegalMove {
@@ -92,7 +89,6 @@ struct LegalMove {
     promotion: Option<char>,
 }
 
-/// A record.
 #[derive(Serialize)]
 struct RecordObject {
     number: u64,

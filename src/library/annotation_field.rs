@@ -119,7 +119,6 @@ fn evaluation_of_end(record: &EpdRecord, mv: Move) -> Option<i32> {
     Some(if after.is_check() { MAX_LOSS_EVALUATION } else { 0 })
 }
 
-/// The first value in the comment registers.
 fn from_registers<T>(record: &EpdRecord, value: impl Fn(&str) -> Option<T>) -> Option<T> {
     let mut registers = record
         .operations()

@@ -34,7 +34,6 @@ const LINE_PLIES: usize = 16;
 const MAX_SCORE: i32 = 1000;
 /// Maximum ply. Later plies count as this ply.
 const MAX_PLY: u32 = 600;
-/// Width of a rating group.
 const RATING_GROUP: u16 = 100;
 
 /// Games by result.

@@ -200,7 +200,6 @@ impl ByKey {
             && entries_end < NONE as usize
     }
 
-    /// Prefetches the slots of these hashes.
     pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
@@ -322,7 +321,6 @@ impl ByKey {
         self.slots = grown;
     }
 
-    /// The bytes of an entry.
     pub(super) fn entry(&self, number: Number) -> &[u8] {
         let group = &self.groups[number as usize / GROUP];
         let place = number as usize % GROUP;
@@ -417,7 +415,6 @@ impl List {
         None
     }
 
-    /// The next entry.
     pub(super) fn peek_entry(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         Some(self.entries.entry(number))

@@ -384,7 +384,6 @@ pub struct GameCensus {
     buffer: Vec<u8>,
 }
 
-/// Bytes of the counts of an encoded game.
 const COUNT_BYTES: usize = 19 * size_of::<u64>();
 
 impl GameCensus {
@@ -507,7 +506,6 @@ impl GameCensus {
     }
 }
 
-/// The names of the tags that a game has.
 fn tag_names(game: &Game) -> impl Iterator<Item = &str> {
     game.tags().map(|(name, _)| name).filter(|name| game.has_tag(name))
 }

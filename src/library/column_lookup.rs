@@ -220,7 +220,6 @@ impl PositionQuestion for PositionLookup {
     }
 }
 
-/// The columns of queries.
 #[derive(Default)]
 struct QueryColumns {
     queries: Vec<u64>,
@@ -259,7 +258,6 @@ fn other_column(name: &str) -> Result<Kind> {
     Ok(kind_of(field::Field::parse(name).map_err(Error::new)?.kind()))
 }
 
-/// The queries of positions, and the places of these positions.
 fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
     let known = positions.iter().enumerate();
     let known = known.filter_map(|(place, position)| Some((place, position.as_ref().ok()?)));

@@ -37,9 +37,6 @@ pub(crate) struct ColumnScan {
 impl ColumnScan {
     /// A scan with this schema, of a table with columns of `all`; `None` if the file does not have all columns of
     /// the scan, or not all fields of the filter. A filter is for records.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(crate) fn new(
         path: &Path,
         all: &Schema,
@@ -77,9 +74,6 @@ impl ColumnScan {
     }
 
     /// Calls `take` with the batches of a row group until it returns false.
-    ///
-    /// # Errors
-    /// The row group is damaged, or `take` fails.
     pub(crate) fn read(
         &self,
         group: usize,
@@ -166,9 +160,7 @@ struct ColumnFilter {
     cells: Vec<Cell>,
     /// The column `fen`, if a field needs the position.
     needs_position: bool,
-    /// The indexes of the columns.
     columns: Vec<usize>,
-    /// Ranges of the columns.
     ranges: Vec<(String, i128, i128)>,
 }
 
@@ -176,7 +168,6 @@ struct ColumnFilter {
 #[derive(Clone, Debug)]
 enum Cell {
     Number(String),
-    /// A column of thousands.
     Thousands(String),
     /// A number that counts as a text too.
     Word(String),

@@ -77,9 +77,6 @@ impl DeltaBase {
     }
 
     /// The copy rank with which a game counts; `None` if it does not count.
-    ///
-    /// # Errors
-    /// The base is damaged or cannot be read.
     pub(super) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let Some(games) = &self.games else { return Ok(None) };
         Ok(games.copy_rank(game)?.max(self.folding.copy_rank(game)))
@@ -292,7 +289,6 @@ fn origin_of(library: &Path) -> Result<TallyOrigin> {
     origin.ok_or_else(no_library)
 }
 
-/// The games that a library counts.
 fn games_of(library: &Path) -> Result<GameSet> {
     origin_of(library)?.games.ok_or_else(|| without_games(library))
 }

@@ -238,9 +238,6 @@ impl Versions {
     /// Adds the next item of a collection. Items with the same `pairing` are versions of one
     /// another; they are equal if `compared` is the same too. `content` is returned with a
     /// difference.
-    ///
-    /// # Errors
-    /// The temporary file cannot be created or written.
     pub(super) fn add(
         &mut self,
         pairing: Vec<u8>,
@@ -263,9 +260,6 @@ impl Versions {
 
     /// Ends the input, and returns the differences and their counts. `decode` reads the content of
     /// an item.
-    ///
-    /// # Errors
-    /// A temporary file cannot be created, written or read.
     pub(super) fn finish<T>(self, decode: Decode<T>) -> Result<(Differences<T>, DiffTally)> {
         let out = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut pairing = Pairing { out, tally: DiffTally::default(), waiting: VecDeque::new() };

@@ -714,7 +714,6 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// The value of the operands of an opcode.
 fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
     match (Field::Operation(opcode).kind(), operands) {
         (Type::Nothing, _) => Value::Flag(true),

@@ -42,7 +42,6 @@ impl TagName {
         matches!(self.as_str(), "White" | "Black")
     }
 
-    /// The value of the tag in a list of tags.
     pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
         let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
         self.typed(value.unwrap_or(Value::Missing))
@@ -222,7 +221,6 @@ impl<'a> Tags<'a> {
         Number::parse(self.get(name)?)
     }
 
-    /// A part of the date.
     pub(super) fn part_of_date(&self, part: fn(&Date) -> Option<u32>) -> Value<'a> {
         let part = self.date().and_then(Date::parse).and_then(|date| part(&date));
         part.map_or(Value::Missing, |part| Value::whole(part.into()))

@@ -287,7 +287,6 @@ impl ImportJob {
         Ok(known.unwrap_or(Recognised::New))
     }
 
-    /// Imports the records of a source.
     fn records<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
@@ -622,7 +621,6 @@ impl Encode for KeyedRecords {
     }
 }
 
-/// Appends the key of a record and the record.
 fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; KEY]);

@@ -406,7 +406,6 @@ impl Searched<'_> {
     }
 }
 
-/// The answers of a source to the batch.
 struct SourceAnswers<'s> {
     /// The source, if it can be searched again.
     searched: Option<Searched<'s>>,

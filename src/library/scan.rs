@@ -249,7 +249,6 @@ impl Table {
         rows.write(game, &mut other, out);
     }
 
-    /// Adds to a batch the rows that were read.
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
         let mut out = Vec::new();
         for part in &read.parts {
@@ -324,12 +323,10 @@ pub(super) fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &Eva
     }
 }
 
-/// Rows of a batch as they were read.
 #[derive(Default)]
 struct ReadRows {
     /// The records, in order.
     parts: Vec<Part>,
-    /// Number of records.
     records: usize,
     origins: Vec<Origin>,
     games: Vec<(Game, Place)>,
@@ -344,7 +341,6 @@ enum Part {
 
 struct ReadRecord {
     record: EpdRecord,
-    /// The index of the origin.
     origin: usize,
     /// The place in the game of the origin.
     at: Option<GamePlace>,
@@ -561,7 +557,6 @@ impl Reading {
         }
     }
 
-    /// Takes rows of records.
     fn take_rows(&mut self, records: EncodedRecords<'_>) -> ControlFlow<()> {
         for row in records.iter() {
             match self.rows.parts.last_mut() {

@@ -59,7 +59,6 @@ pub struct ConflictingOperation {
 }
 
 impl RecordConflict {
-    /// The conflict of two records in these opcodes.
     pub(super) fn new(
         first: &KeyedRecord,
         second: &KeyedRecord,

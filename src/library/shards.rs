@@ -335,7 +335,6 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 /// A record that is written, in its binary form.
 struct PlacedRecord {
-    /// The locality key.
     key: u64,
     /// The place at which the record came, or the first of those that were merged into it.
     place: u64,
@@ -505,7 +504,6 @@ impl ShardsWriter<'_> {
         Ok(Shard { first_key, last_key, file, records, bytes, blake3, footer })
     }
 
-    /// Writes the file of the games of the library.
     fn games(&mut self, games: Games) -> Result<Option<ShardedLibrary>> {
         let Some(LedgerSum { origin, games: counted, .. }) = self.ledger.take() else {
             return Ok(None);
@@ -543,7 +541,6 @@ impl ShardsWriter<'_> {
         Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
     }
 
-    /// Writes the games and the manifest.
     fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
         let library = self.games(games)?;
         let ShardOptions { about, young_layers, .. } = &self.options;

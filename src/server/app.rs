@@ -30,7 +30,6 @@ pub(super) struct App {
     /// The folder of the site that is served instead of libraries.
     pub(super) site: Option<PathBuf>,
     pub(super) sources: Arc<Sources>,
-    /// Names of openings.
     names: Arc<Names>,
     pub(super) answers: Answers,
     pub(super) metrics: Metrics,
@@ -74,7 +73,6 @@ impl App {
 /// Approximate size of a cached answer without its body, in bytes.
 const OVERHEAD: u64 = 512;
 
-/// Cached answers by request.
 pub(super) type Answers = Cache<CacheKey, CachedAnswer, AnswerWeighter>;
 
 /// The key of a cached answer: path, query, and version of the served data.
@@ -84,7 +82,6 @@ pub(super) struct CacheKey {
     pub(super) uri: Box<str>,
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(super) struct CachedAnswer {
     pub(super) headers: HeaderMap,

@@ -57,7 +57,6 @@ struct Paced {
     longest: Duration,
     /// Number of bytes that extend the deadline by a second.
     rate: u64,
-    /// Time left.
     left: Duration,
     /// The start of the current wait.
     since: Option<Instant>,
@@ -73,7 +72,6 @@ impl Paced {
         Paced { body, longest, rate, left: longest, since: None, end, place }
     }
 
-    /// Extends the deadline, because bytes arrived.
     fn extend_deadline(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         let earned = Duration::from_secs_f64(bytes as f64 / self.rate as f64);

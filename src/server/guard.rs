@@ -25,7 +25,6 @@ pub(super) struct Guard {
     bodies: Arc<BodyPlaces>,
 }
 
-/// The address of the client.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Client(pub(super) IpAddr);
 
@@ -93,7 +92,6 @@ impl Guard {
     }
 }
 
-/// The refusal of a body that is too large.
 pub(super) fn too_large(maximum: usize) -> Refusal {
     let text =
         format!("the body has more than {maximum} bytes; ask in parts, or set limits.body-size");

@@ -55,7 +55,6 @@ pub(super) async fn observe(
         .map(|body| Body::new(Observed { body, bytes: 0, is_whole: is_head, status, active, app }))
 }
 
-/// A request.
 struct ActiveRequest {
     begun: Instant,
     route: Arc<str>,

@@ -143,7 +143,6 @@ const COMPRESSED_FROM: u64 = 1024;
 /// The content type that Prometheus expects.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The routes of the metrics.
 fn metrics_routes() -> Router<Arc<App>> {
     Router::new().route("/healthz", get(async || "ok\n")).route("/metrics", get(metrics))
 }
@@ -152,7 +151,6 @@ async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.states()))
 }
 
-/// The routes of a server of libraries.
 fn library_routes(app: &Arc<App>) -> Router<Arc<App>> {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());

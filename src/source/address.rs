@@ -58,9 +58,6 @@ mod objects {
     use epdb_chess::error::Result;
 
     /// The bytes at an address.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn stream(address: &Path) -> Result<impl Read + Send + use<>> {
         RemoteObject::new(address)?.stream()
     }
@@ -70,17 +67,11 @@ mod objects {
 
     /// Receives the end of the archive at an address. `size` is its size if that is known. `None` if the
     /// server does not send ranges.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn archive_end(address: &Path, size: Option<u64>) -> Result<Option<ArchiveEnd>> {
         Ok(RangeFile::open(RemoteObject::new(address)?, size)?.map(ArchiveEnd))
     }
 
     /// Reads ranges of an archive, whose first bytes are `head`. `None` if it is of level fast.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn ranges(
         ArchiveEnd(file): ArchiveEnd,
         head: Vec<u8>,

@@ -89,9 +89,6 @@ impl CollectionFile {
     }
 
     /// The collection with these bytes; `None` for bytes of another format.
-    ///
-    /// # Errors
-    /// The errors of [`CollectionFile::at`].
     pub(super) fn of_input(
         path: &Path,
         input: Input,
@@ -173,9 +170,6 @@ impl CollectionFile {
     }
 
     /// Opens the library for what is left of its records.
-    ///
-    /// # Errors
-    /// The errors of [`CollectionFile::open`].
     pub(super) fn open_cut(self, memory_bytes: usize) -> Result<Collection> {
         match self {
             CollectionFile::Archive(local) => {
@@ -219,7 +213,6 @@ pub struct Collection {
     opened: Opened,
 }
 
-/// The error for a source that is no collection.
 pub(super) fn no_collection(path: &Path) -> Error {
     Error::new("neither a store nor an archive").in_source(name_of(path))
 }
@@ -592,7 +585,6 @@ impl Collection {
         }
     }
 
-    /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {
             Opened::Store(store) => store.reader.kept_game(id).map_err(Error::from),
@@ -750,12 +742,7 @@ pub struct LayersFile {
 #[derive(Clone)]
 enum LayersNamed {
     /// A base and its delta.
-    Pair {
-        name: Arc<str>,
-        pair: DeltaPath,
-        /// The format of the base.
-        format: FileFormat,
-    },
+    Pair { name: Arc<str>, pair: DeltaPath, format: FileFormat },
     /// A manifest that lists young layers.
     Manifest(ShardedArchive),
 }
@@ -767,8 +754,6 @@ impl fmt::Debug for LayersFile {
 }
 
 impl LayersFile {
-    /// # Errors
-    /// The base cannot be opened, or is no collection.
     pub(super) fn new(name: &Path, pair: DeltaPath) -> Result<LayersFile> {
         if is_stream(&pair.base) {
             let what = "the base of a delta is read more than once: name a file, not a pipe";
@@ -790,7 +775,6 @@ impl LayersFile {
         }
     }
 
-    /// The format of the base.
     pub(super) const fn format(&self) -> FileFormat {
         match &self.named {
             LayersNamed::Pair { format, .. } => *format,
@@ -817,9 +801,6 @@ impl LayersFile {
     }
 
     /// Opens the layers in one state, or returns what is open. Lookups use about `memory_bytes`.
-    ///
-    /// # Errors
-    /// The errors of [`Collection::open`].
     fn layers(&self, memory_bytes: usize) -> Result<Arc<Layers>> {
         if let Some(opened) = self.opened.get() {
             return Ok(Arc::clone(opened));
@@ -883,7 +864,6 @@ impl Layers {
         Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
     }
 
-    /// Opens the shards of a manifest and its young layers.
     fn of_manifest(shards: &ShardedArchive, memory_bytes: usize) -> Result<Layers> {
         let manifest = shards.manifest();
         let young = manifest.young_layers().iter().map(|layer| {
@@ -1035,9 +1015,6 @@ impl Layers {
 
     /// Passes on all records: those of the base, then those of each delta. Records that are merged have the place
     /// of the first of them.
-    ///
-    /// # Errors
-    /// Damage, errors of the system, and errors of `visit`.
     pub(super) fn each<E: From<Error>>(
         &self,
         skips_damage: bool,
@@ -1451,7 +1428,6 @@ impl DeltaState {
         Ok(DeltaState { base, files: pair.files().into_iter().map(identity).collect() })
     }
 
-    /// True if the base is the same as in another state.
     fn has_base_of(&self, other: &DeltaState) -> bool {
         // The last two files are the deltas; see `DeltaPath::files`.
         let base_files = self.files.len().saturating_sub(2);

@@ -334,7 +334,6 @@ pub fn known_suffix(path: &Path) -> Option<&'static str> {
     suffix_among(path, &[b".gz", b".zst"], known)
 }
 
-/// Suffixes of archives of files.
 const ARCHIVE_SUFFIXES: [&str; 5] = ["zip", "tar", "tgz", "tbz2", "txz"];
 
 /// The suffix of the name of a source, if epdb reads files with this suffix: that of a format, or of
@@ -363,7 +362,6 @@ fn suffix_among(
 pub(super) struct Foreign {
     /// The name of the format with an article.
     pub(super) name: &'static str,
-    /// Advice for the user.
     pub(super) advice: &'static str,
 }
 
@@ -577,7 +575,6 @@ impl Compression {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
-    /// Name of the compression.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Compression::None => "uncompressed",

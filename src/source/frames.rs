@@ -70,9 +70,6 @@ impl Limits {
 }
 
 /// Returns a decoder of a compressed input.
-///
-/// # Errors
-/// The decoder cannot be created.
 pub(super) fn decoder(
     input: Box<dyn Read + Send>,
     compression: Compression,
@@ -113,7 +110,6 @@ fn in_sequence(
 pub(super) struct Frames {
     compression: Compression,
     pieces: Pieces,
-    /// The compressed bytes of the current piece.
     bytes: Compressed,
     /// The decompressed chunks of the current piece. An empty chunk is its end.
     chunks: Receiver<Vec<u8>>,
@@ -268,10 +264,12 @@ impl UsedChunks {
 /// A part of a compressed input.
 enum Piece {
     /// Frames that are decompressed on another thread.
-    Frames { bytes: Compressed, chunks: Receiver<Vec<u8>> },
+    Frames {
+        bytes: Compressed,
+        chunks: Receiver<Vec<u8>>,
+    },
     /// The rest of the input, to be read in sequence.
     Rest(Box<dyn Read + Send>),
-    /// The end of the input.
     End,
 }
 

@@ -23,7 +23,6 @@ use super::notes::Notes;
 use epdb_base::new_file::{self, SpooledFile};
 use epdb_chess::error::{Error, Result, caught, panic_text};
 
-/// An opened input.
 pub(super) struct Input {
     /// The bytes, decompressed.
     pub(super) bytes: Box<dyn Read + Send>,
@@ -107,9 +106,6 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
 }
 
 /// Does the same as [`open`], for a file that is already open.
-///
-/// # Errors
-/// The errors of [`open`].
 pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let found = file.metadata().map_err(|error| cannot_read(path, error))?;
     if found.is_dir() {
@@ -150,9 +146,6 @@ pub struct SlicePart {
 
 /// Opens a file at the start of a part; the input continues to the end of the file. `head` is the
 /// file opened at its start, because its first bytes show the format.
-///
-/// # Errors
-/// The file cannot be read. The error names it.
 pub(super) fn of_part(
     path: &Path,
     head: Input,
@@ -211,7 +204,6 @@ pub(super) fn of_reader(
     }
 }
 
-/// The input of the files in an archive of files.
 #[cfg(not(target_family = "wasm"))]
 fn of_archive(
     name: &Path,
@@ -310,9 +302,6 @@ pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
 }
 
 /// Opens a file or an address without decompressing it, or standard input for `-`.
-///
-/// # Errors
-/// The file cannot be opened. The error names it.
 pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
@@ -325,9 +314,6 @@ pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
 }
 
 /// Copies bytes into a temporary file, for readers that need a file. `name` is the source in errors.
-///
-/// # Errors
-/// `fill` fails, or the file cannot be written.
 pub(super) fn spooled(
     name: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -341,9 +327,6 @@ pub(super) fn spooled(
 
 /// Copies the bytes at an address into a file, so that they can be read twice and are the same bytes both
 /// times.
-///
-/// # Errors
-/// The errors of [`open_bytes`] and [`spooled`].
 pub(super) fn copy_of_address(path: &Path) -> Result<File> {
     let mut bytes = open_bytes(path)?;
     let copy = spooled(path, |file| io::copy(&mut bytes, file).map(drop))?;
@@ -351,7 +334,6 @@ pub(super) fn copy_of_address(path: &Path) -> Result<File> {
     File::open(copy.path()).map_err(|error| cannot_read(path, error))
 }
 
-/// The error of a file that cannot be read.
 pub(super) fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name_of(name))).because(error)
 }

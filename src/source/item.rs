@@ -254,7 +254,6 @@ impl Summary {
         Summary { was_stopped: true, ..Summary::default() }
     }
 
-    /// Adds the counts of the next source.
     pub(super) fn add(&mut self, next: &Summary) {
         self.was_stopped = next.was_stopped;
         self.variation_positions += next.variation_positions;
@@ -351,7 +350,6 @@ impl OwnedItem {
     }
 }
 
-/// The error of a line or a game that is rejected.
 pub(super) fn rejection(place: Place, reason: Option<Diagnostic>) -> Error {
     let Some(diagnostic) = reason else { return Error::new("rejected").at(place) };
     let at = match place.at {

@@ -25,9 +25,7 @@ use epdb_chess::text::epd::{self, Line, parse_line};
 use epdb_chess::text::lines::{LineEnd, LineReader, Next, too_long};
 use epdb_chess::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
-/// Maximum number of lines in a batch.
 const BATCH_LINES: usize = 1024;
-/// Maximum number of bytes in a batch.
 const BATCH_BYTES: usize = 1 << 16;
 
 /// Lines of text, from an input that may block.
@@ -66,7 +64,6 @@ impl Lines {
         self.notes.take()
     }
 
-    /// The kind of lines.
     pub(super) const fn kind(&self) -> LineKind {
         self.kind
     }
@@ -224,7 +221,6 @@ enum OneLine {
     Parsed(ReadLine),
 }
 
-/// A parsed line.
 struct ReadLine {
     result: Result<Content, Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -234,7 +230,6 @@ struct ReadLine {
     row: Option<Arc<TableRow>>,
 }
 
-/// Content of a line.
 enum Content {
     Line(Line),
     /// An encoded record: its range of bytes, or the error.
@@ -248,7 +243,6 @@ enum Stop {
     LongLine(u64),
 }
 
-/// A batch with its parsed lines.
 #[derive(Default)]
 struct ParsedBatch {
     batch: Batch,
@@ -257,7 +251,6 @@ struct ParsedBatch {
     stop: Option<io::Result<Stop>>,
 }
 
-/// The source of batches.
 struct BatchReader {
     lines: Lines,
     /// Whether the next line may block; true if no batch is in work.
@@ -281,7 +274,6 @@ impl in_order::Batch for ParsedBatch {
     }
 }
 
-/// Reads lines of text.
 pub(super) fn read<E: From<Error>>(
     lines: Lines,
     name: Arc<str>,
@@ -429,7 +421,6 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes the lines of a batch to the visitor.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
@@ -687,9 +678,7 @@ pub(super) enum LineKind {
     Fen,
     /// An evaluated position of lichess.
     Evaluation,
-    /// A puzzle of lichess.
     Puzzle,
-    /// A line of a table of evaluations.
     EvaluationTable,
     /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
     /// a [`TableRow`], separated by commas.

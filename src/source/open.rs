@@ -138,7 +138,6 @@ impl Source {
         }
     }
 
-    /// Opens a part of a file.
     pub(super) fn open_part(
         path: &Path,
         part: &SlicePart,

@@ -181,7 +181,6 @@ impl SourceOptions {
         self.positions.is_some()
     }
 
-    /// The same options without [`SourceOptions::encode`].
     pub(super) fn without_encoding(mut self) -> SourceOptions {
         self.encode = None;
         self

@@ -41,7 +41,6 @@ use epdb_chess::text::ScoreView;
 use epdb_chess::text::epd::Losses;
 use epdb_chess::text::pgn::{GameLosses, GamePosition};
 
-/// The text of a Parquet file.
 pub(super) struct ParquetText {
     pub(super) shape: Shape,
     pub(super) read: Box<dyn Read + Send>,
@@ -70,9 +69,6 @@ pub(super) fn open(path: &Path, input: Input, options: &SourceOptions) -> Result
 
 /// Checks all bytes of a Parquet file against the checks that epdb wrote into it. A file of another program
 /// has no such checks.
-///
-/// # Errors
-/// The file is damaged or cannot be read.
 fn verify(local: &Local) -> Result<()> {
     let verified = guarded(|| {
         let file = open_file(local)?;
@@ -231,7 +227,6 @@ impl Rows {
         Ok(None)
     }
 
-    /// Number of rows before the row group.
     fn rows_before(&self) -> usize {
         let groups = self.metadata.metadata().row_groups().iter().take(self.group);
         groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
@@ -360,9 +355,6 @@ impl PageReader {
     }
 
     /// Adds the page whose header is at `start`.
-    ///
-    /// # Errors
-    /// The page does not fit the memory.
     fn count_page(&self, start: u64, header: Option<PageHeader>) -> parquet::errors::Result<()> {
         let PageHeader { len, content, memory } = header
             .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
@@ -420,7 +412,6 @@ const MAX_DEPTH: u32 = 8;
 /// Maximum number of bytes of the header of a page. It may have the smallest and the largest value.
 const MAX_HEADER: u64 = 16 << 20;
 
-/// The header of a page.
 struct PageHeader {
     /// Bytes of the header.
     len: u64,
@@ -625,12 +616,9 @@ enum Table {
 const WRITE_ROWS: usize = 8192;
 /// Default of [`ParquetTarget::group_bytes`].
 const GROUP_BYTES: usize = 64 << 20;
-/// Maximum number of rows of a row group.
 const GROUP_ROWS: usize = 128 << 10;
 
 impl ParquetTarget {
-    /// # Errors
-    /// The output fails.
     pub(super) fn new(
         output: Output,
         format: FileFormat,
@@ -754,9 +742,6 @@ impl ParquetTarget {
     }
 
     /// Completes the file.
-    ///
-    /// # Errors
-    /// The output fails.
     pub(super) fn finish(mut self) -> Result<()> {
         self.write_rows()?;
         self.writer.flush().map_err(cannot_write)?;
@@ -780,7 +765,6 @@ fn losses_of_record(record: &EpdRecord, columns: &[Opcode]) -> Losses {
     losses
 }
 
-/// The parts of a game that are not in the table of games.
 fn losses_of_table(game: &Game) -> GameLosses {
     let mut losses = GameLosses::default();
     let mut depth = 0_u32;

@@ -78,9 +78,6 @@ impl ShardedArchive {
     }
 
     /// Reads a manifest whose shards are opened by `folder`.
-    ///
-    /// # Errors
-    /// The manifest is damaged.
     pub(super) fn in_folder(
         name: &str,
         manifest: &[u8],
@@ -335,7 +332,6 @@ pub(super) fn each_game_of(
     read.map_err(|error| error.named(failed))
 }
 
-/// An error of the archive, or of the visitor.
 pub(super) enum VisitError<E> {
     Archive(ArchiveError),
     Visit(E),
@@ -415,9 +411,6 @@ impl ShardReader {
 
     /// Reads the manifest again. Returns true if it is another one, whose shards are searched from
     /// now on.
-    ///
-    /// # Errors
-    /// The manifest cannot be read, or is damaged.
     pub(super) fn read_again(&self) -> Result<bool> {
         let before = self.current();
         let Some(shards) = before.shards.read_again()? else { return Ok(false) };
@@ -431,11 +424,9 @@ impl ShardReader {
     }
 }
 
-/// Queries, ordered by the shards that have their positions.
 pub(super) struct QueriesByShard {
     /// For each query, the index of its shard.
     shard_of: Vec<usize>,
-    /// The places of the queries.
     places: Vec<usize>,
 }
 
@@ -459,7 +450,6 @@ impl QueriesByShard {
 pub(super) struct OpenShards {
     shards: ShardedArchive,
     opened: Cache<usize, Arc<OpenShard>>,
-    /// The file of the games, if it was opened.
     games: OnceLock<Option<OpenShard>>,
     /// Number of the first record of each shard.
     firsts: Vec<u64>,
@@ -502,7 +492,6 @@ impl OpenShards {
         }
     }
 
-    /// The sharded archive.
     pub(super) const fn archive(&self) -> &ShardedArchive {
         &self.shards
     }
@@ -528,9 +517,6 @@ impl OpenShards {
     }
 
     /// Calls `visit` with each kept game, in ascending order of ids.
-    ///
-    /// # Errors
-    /// The file of the games cannot be opened or is damaged; errors of `visit`.
     pub(super) fn each_kept_game(
         &self,
         visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
@@ -572,7 +558,6 @@ impl OpenShards {
         self.manifest().shard_of(query.locality_key())
     }
 
-    /// The shard that has the record with this number.
     pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
     }
@@ -612,9 +597,6 @@ impl OpenShards {
     }
 
     /// The shard with this index.
-    ///
-    /// # Errors
-    /// The errors of [`ShardedArchive::open`].
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
             let shards = self.manifest().shards();

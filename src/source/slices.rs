@@ -26,7 +26,6 @@ use epdb_chess::text::pgn::line_ends;
 
 /// Name of the format in a plan.
 const FORMAT: &str = "epdb-slices";
-/// Version of the format.
 const VERSION: u32 = 1;
 /// Number of bytes at the start of a file, and at its end, that the fingerprint of the file covers.
 const FINGERPRINT: u64 = 64 << 10;
@@ -186,7 +185,6 @@ impl SlicePlan {
         self.slices.get(slice).map_or(&[], Vec::as_slice)
     }
 
-    /// The path of the file of a part.
     fn path(&self, part: &SlicePart) -> &Path {
         self.files.get(part.file).map_or(Path::new(""), |file| &file.path)
     }
@@ -231,7 +229,6 @@ impl SlicePlan {
     }
 }
 
-/// Checks the number of slices of a plan.
 fn check_count(slices: usize) -> Result<()> {
     if (1..=MAX_SLICES as usize).contains(&slices) {
         Ok(())
@@ -522,7 +519,6 @@ impl CutFinder {
         self.last = *last;
     }
 
-    /// Whether the text may be cut before this line.
     fn may_cut(&mut self, line: &[u8]) -> bool {
         if !self.is_games {
             return true;

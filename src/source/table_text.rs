@@ -30,15 +30,10 @@ use epdb_chess::text::{Profile, ScoreView, fen, san};
 /// The kind of a table. The columns of a file show the kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
-    /// The table of records.
     Records,
-    /// The table of games.
     Games,
-    /// The table of moves.
     Moves,
-    /// Evaluations of lichess.
     Evaluations,
-    /// Puzzles of lichess.
     Puzzles,
     /// Games of lichess.
     LichessGames,
@@ -112,7 +107,6 @@ fn is_tag_column(field: &Field) -> bool {
 pub(super) struct TextWriter {
     shape: Shape,
     views: ScoreViews,
-    /// The number of the next row, from 1.
     next_row: u64,
     /// The position whose moves are being read, and the moves so far.
     moves: Option<(String, Vec<TallyPart>)>,
@@ -306,8 +300,6 @@ impl<'b> MoveCounts<'b> {
         Ok(MoveCounts { columns, numbers: numbers.collect::<Result<_>>()? })
     }
 
-    /// # Errors
-    /// The number is out of the range of its type.
     fn number<T: TryFrom<i64>>(&self, place: usize, row: usize) -> Result<Option<T>> {
         let Some(number) = number_at(self.numbers[place].as_ref(), row) else { return Ok(None) };
         T::try_from(number).map(Some).map_err(|_| {
@@ -708,7 +700,6 @@ fn value_at(values: &Option<ArrayRef>, ply: usize) -> Option<i32> {
     (ply < values.len() && values.is_valid(ply)).then(|| values.value(ply))
 }
 
-/// Writes an evaluation and a clock as a comment.
 fn write_comment(score: Option<String>, clock: Option<i32>, out: &mut Vec<u8>) {
     let score = score.map(|score| format!("[%eval {score}]"));
     let clock = clock.map(|clock| format!("[%clk {}]", clock_text(clock)));

@@ -589,9 +589,6 @@ struct StoreTarget {
 
 impl StoreTarget {
     /// Creates a store. It replaces an existing file only if the options allow that.
-    ///
-    /// # Errors
-    /// The file exists already, or cannot be created.
     fn create(path: &Path, options: &TargetOptions) -> Result<StoreTarget> {
         let mut stores = StoreOptions { replace: options.replace, ..Default::default() };
         if let Some(memory_bytes) = options.store_memory_bytes {

@@ -42,7 +42,6 @@ impl<'d> ProgressReporter<'d> {
         }
     }
 
-    /// Reports a finished record and its place.
     pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
         self.counts.add(finished);
         if let Some([Operand::Integer(nodes)]) = finished.record.operands(Opcode::ACN) {
@@ -93,11 +92,8 @@ pub(super) struct Counts {
 /// Items that are counted in addition to records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Counted {
-    /// Records only.
     Records,
-    /// Problems and solutions.
     Problems,
-    /// Mates that were found.
     Mates,
 }
 

@@ -28,9 +28,7 @@ use epdb_store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// Request of a command to the engines.
 pub(crate) struct Verb {
-    /// The name of the command.
     pub(crate) name: &'static str,
-    /// Task for each record.
     pub(crate) task: Task,
     /// Number of moves to mate in the arguments.
     pub(crate) mate: Option<u32>,
@@ -38,7 +36,6 @@ pub(crate) struct Verb {
     pub(crate) games: Option<Annotating>,
 }
 
-/// Runs each engine over all records.
 pub(crate) fn run(
     verb: &Verb,
     args: &EngineArgs,
@@ -70,7 +67,6 @@ pub(crate) fn run(
     runs.into_iter().try_fold(Outcome::Done, |outcome, run| Ok(outcome.and(run.run()?)))
 }
 
-/// The run of one engine.
 struct EngineRun<'r> {
     verb: &'r Verb,
     args: &'r EngineArgs,
@@ -141,7 +137,6 @@ fn search_into(
     Ok(searched)
 }
 
-/// Reads records, searches them and writes them.
 pub(super) fn search_records(
     mut run: RunningSuite,
     pipe: &Pipe,
@@ -172,7 +167,6 @@ pub(super) fn search_records(
     Ok((searched, outcome))
 }
 
-/// The existing store at the output path.
 pub(super) fn existing_store(
     path: Option<&Path>,
     inputs: &[PathBuf],
@@ -244,10 +238,6 @@ impl<'s> Sink<'s> {
 
 /// Reads the sources before the run; `None` if a source can be read only once. Diagnostics are reported
 /// later, by the run itself.
-///
-/// # Errors
-///
-/// A source cannot be opened or is damaged.
 pub(super) fn survey(
     files: &[PathBuf],
     read: &ReadArgs,

@@ -32,9 +32,7 @@ pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,
     pub(super) number: u64,
-    /// The registers before the record.
     pub(super) before: Registers,
-    /// Repairs and warnings.
     pub(super) warnings: Vec<Diagnostic>,
     /// True if lines before the record were rejected and reported.
     pub(super) has_rejected: bool,

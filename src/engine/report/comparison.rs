@@ -57,7 +57,6 @@ impl<'r> Joined<'r> {
     }
 }
 
-/// The unique keys of each run.
 fn unique<'r, K: Eq + Hash>(
     runs: &'r [Run],
     key: impl Fn(&'r Problem) -> Option<K>,

@@ -254,7 +254,6 @@ fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> 
     }
 }
 
-/// The reason why a record is defective.
 fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     if playable.is_none() {
         return "the position is illegal".to_string();

@@ -62,7 +62,6 @@ pub struct PointSum {
 }
 
 impl Counts {
-    /// Counts problems by verdict.
     pub(crate) fn from_problems<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
         let mut counts = Counts::default();
         problems.into_iter().for_each(|problem| counts.add(problem));

@@ -19,7 +19,6 @@ pub(super) struct ExplorerAnswer {
 }
 
 impl ExplorerAnswer {
-    /// The answer as JSON.
     pub(super) fn into_json(self) -> Result<Answer, Refusal> {
         let answer = Answer::new(&self.object)?;
         let cut_after = self.is_cut.then_some(MAX_RECORDS);
@@ -27,7 +26,6 @@ impl ExplorerAnswer {
     }
 }
 
-/// Answers a query.
 pub(super) fn answer_query(
     explorer: &Explorer,
     served: &Served,

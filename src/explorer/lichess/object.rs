@@ -26,7 +26,6 @@ pub(super) struct ExplorerObject {
     pub(super) history: Option<Vec<MonthObject>>,
 }
 
-/// The games of a month.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct MonthObject {
     /// The month, such as `2019-05`.

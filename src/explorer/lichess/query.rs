@@ -41,14 +41,11 @@ const TOP_OF_MASTERS: usize = 15;
 const TOP: usize = 4;
 const RECENT: usize = 8;
 
-/// A parsed query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ParsedQuery {
-    /// The position and the moves to it.
     pub(super) line: PositionLine,
     /// Maximum number of moves.
     pub(super) moves: usize,
-    /// The filter of games.
     pub(super) cells: CellFilter,
     /// Query parameters that no library supports.
     pub(super) not_split: Vec<&'static str>,
@@ -110,7 +107,6 @@ impl ParsedQuery {
         })
     }
 
-    /// Whether an answer has games.
     pub(super) fn wants_games(&self) -> bool {
         let lists = [self.top, self.recent].into_iter().flatten();
         self.single_games || lists.max().unwrap_or_default() > 0
@@ -125,7 +121,6 @@ impl ExplorerQuery {
         given(&self.source).filter(is_name)
     }
 
-    /// The player and the colour.
     pub(super) fn player(&self) -> Result<(&str, Color), Refusal> {
         let missing = |name| move || bad_request(format_args!("{name} is missing"));
         let player = given(&self.player).ok_or_else(missing("player"))?;

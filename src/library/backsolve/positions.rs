@@ -98,7 +98,6 @@ impl Positions {
         }
     }
 
-    /// Adds the position of the next record.
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Result<()> {
         if self.graph.is_empty() {
             self.add_stand_ins()?;
@@ -133,7 +132,6 @@ impl Positions {
         Ok(())
     }
 
-    /// Solves all positions.
     pub(super) fn solve(self, own_scores: OwnScores) -> Result<SolvedPositions> {
         let Positions { memory_bytes, mut graph, mut boards, mut nodes, index, others } = self;
         number_others(others.finish()?, &mut graph, &mut boards, &mut nodes)?;
@@ -487,7 +485,6 @@ impl SolvedPositions {
         Ok(self.nodes.get(&mut self.graph.pages, record)?)
     }
 
-    /// The value of a position, and its origin.
     pub(super) fn value(&mut self, node: Node) -> Result<(Option<i16>, Origin)> {
         let cell = self.graph.cell(node)?;
         Ok((cell.value(), cell.origin()))

@@ -102,7 +102,6 @@ const KINDS: [(&str, Has); 4] = [
     ("rating", |cell| cell.rating.is_some()),
 ];
 
-/// Whether a cell has a property.
 type Has = fn(&Cell) -> bool;
 
 /// Parses the lower bound of a group of mean ratings.

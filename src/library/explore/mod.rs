@@ -311,9 +311,6 @@ pub fn parents<E: From<Error>>(
 }
 
 /// Like [`parents`], for several positions, but without limits and in no order.
-///
-/// # Errors
-/// The errors of [`parents`].
 pub(super) fn parents_of<E: From<Error>>(
     positions: &[Position],
     cells: &CellFilter,

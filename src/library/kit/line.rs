@@ -62,7 +62,6 @@ impl Line {
         self.make(&moves)
     }
 
-    /// The moves in a text.
     pub(super) fn read(&self, text: &[u8]) -> Result<Vec<Move>, Diagnostic> {
         parse_moves(self.record().position(), text, Profile::Lenient)
     }

@@ -345,7 +345,6 @@ pub fn complete(session: &Session, line: &str) -> Completion {
     Completion::Words { start, words }
 }
 
-/// Whether a command takes names of files.
 const fn takes_files(verb: Verb) -> bool {
     matches!(
         verb,

@@ -135,7 +135,6 @@ pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildE
     Ok(())
 }
 
-/// A step of the output.
 enum Step {
     /// A move of a position, by its index among the branches.
     Move(Node, usize),

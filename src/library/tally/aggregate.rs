@@ -182,7 +182,6 @@ impl Sum {
         self.first = Some(self.first.map_or(place, |first| first.min(place)));
     }
 
-    /// The place of the first visit.
     pub(super) fn first(&self) -> Place {
         self.first.unwrap_or(Place::START)
     }
@@ -320,7 +319,6 @@ fn put_one(visit: &Visit, game: &CountedGame, out: &mut Vec<u8>) {
     record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
 }
 
-/// The games of visits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Games<'g> {
     /// Number of games that were counted before these games.

@@ -53,7 +53,6 @@ impl SliceOfGames {
     }
 }
 
-/// The digest of a game.
 pub(super) fn digest(
     game: &Game,
     facts: &GameFacts,
@@ -79,7 +78,6 @@ const MAX_PLIES: usize = (IS_FINISHED >> PLIES_SHIFT) as usize - 1;
 const RATINGS_SHIFT: u32 = 14;
 const _: () = assert!((MAX_RATING as u32) < BY_ID >> 17);
 
-/// The copy rank of a game with the id of a site.
 fn rank_by_id(game: &Game, facts: &GameFacts) -> u32 {
     let finished = if game.result() == GameResult::Unknown { 0 } else { IS_FINISHED };
     let plies = game.plies().take(MAX_PLIES).count() as u32;
@@ -290,7 +288,6 @@ pub struct SliceCopies {
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 
-/// The decision for a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum CopyDecision {
     /// The game counts. If another copy is more complete, the game counts with the copy rank of that copy.
@@ -330,7 +327,6 @@ impl SliceCopies {
         Ok(SliceCopies { games, decided: 0, exceptions })
     }
 
-    /// The decision for the next game.
     pub(super) fn next_game(&mut self) -> CopyDecision {
         let number = self.decided;
         self.decided += 1;

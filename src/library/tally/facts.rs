@@ -90,7 +90,6 @@ impl GameFacts {
         GameFacts { ratings, cell, ..self }
     }
 
-    /// The facts as bytes.
     pub(super) fn to_bytes(self) -> [u8; GameFacts::LEN] {
         let Cell { year, month, speed, rating } = self.cell;
         let [[a, b], [c, d], [e, f], [g, h], [i, j]] =
@@ -228,7 +227,6 @@ pub(super) fn mean(ratings: [Option<u16>; 2]) -> Option<u16> {
     Some((ratings[0]? + ratings[1]?) / 2)
 }
 
-/// The month, if the date has one.
 fn month(date: &Date) -> Option<u8> {
     let [first, last] = [date.first(), date.last()].map(|day| day / 100);
     (first == last).then_some((first % 100) as u8).filter(|month| (1..=12).contains(month))

@@ -387,9 +387,6 @@ impl CountedGames {
 /// Sorts files by their libraries: by settings, then slices by plan and number, then by the rest of their origins.
 /// Files without a ledger come last, in the order in which they are given. So the sum of libraries does not depend
 /// on the order of the files, and that of slices has its records in the order of one library of all games.
-///
-/// # Errors
-/// A store or an archive cannot be opened or is damaged.
 pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
     let keyed = |file: PathBuf| {
         let library = streams.library(&file)?.map(|library| library.opened()).transpose()?;
@@ -409,9 +406,6 @@ pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Res
 /// The ledger of libraries that are merged into one and may be filtered by `--where`; `None` if no file is a
 /// library. Sorts the libraries, so that the result does not depend on their order. Other files keep their
 /// order.
-///
-/// # Errors
-/// The errors of [`sum`].
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     streams: &Streams,

@@ -26,7 +26,6 @@ pub(super) struct CountedLog {
     file: Option<ScratchFile>,
 }
 
-/// A game of the list.
 #[derive(Debug)]
 pub(super) struct LoggedGame {
     /// Its index among all games that were counted.
@@ -51,9 +50,6 @@ impl CountedLog {
     }
 
     /// Adds a game.
-    ///
-    /// # Errors
-    /// The temporary file cannot be created or written.
     pub(super) fn push(
         &mut self,
         digest: &GameDigest,
@@ -88,9 +84,6 @@ impl CountedLog {
     }
 
     /// Passes each game to `visit` for which `is_wanted` returns true. The list is unchanged.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read, and errors of `visit`.
     pub(super) fn each(
         &mut self,
         is_wanted: impl Fn(&GameDigest) -> bool,

@@ -176,7 +176,6 @@ pub enum GameOutcome {
 }
 
 impl GameOutcome {
-    /// The counter of this outcome.
     fn count_of<'c>(
         self,
         games: &'c mut u64,
@@ -709,7 +708,6 @@ impl TallyBuilder {
         self.counted.bytes() > self.memory_bytes / 2
     }
 
-    /// Limits the memory.
     #[must_use]
     pub(super) fn max_memory_bytes(self, memory_bytes: usize) -> TallyBuilder {
         TallyBuilder { memory_bytes: self.memory_bytes.min(memory_bytes), ..self }
@@ -846,9 +844,6 @@ impl TallyBuilder {
 
     /// Writes a library of the games to a temporary file, and opens it for lookups that use about
     /// `memory_bytes`. `name` is the name of the library in errors.
-    ///
-    /// # Errors
-    /// Errors of temporary files.
     pub(crate) fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
         let truncate_games = false;
         let deny_warnings = false;
@@ -948,7 +943,6 @@ fn each_made<J: Send, T: Send>(
     make_in_order(jobs, make, take).map(drop)
 }
 
-/// All parts of the visits.
 const PARTS: Range<usize> = 0..1 << PART_BITS;
 
 /// Passes to `visit` the records of visits that are all in memory.
@@ -1028,7 +1022,6 @@ fn visit_sums(
 /// The sums of sorted tallies for each position.
 #[derive(Default)]
 struct Sums {
-    /// The records of the positions.
     records: EncodedBatch,
     /// The place of the first visit to the position of each record.
     places: Vec<Place>,

@@ -24,7 +24,6 @@ pub(super) struct Line {
     pub(super) role: Role,
 }
 
-/// The role of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// A game that counts.

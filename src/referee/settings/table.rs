@@ -57,7 +57,6 @@ pub(super) struct Table<'t> {
     values: DeTable<'t>,
 }
 
-/// A value and its place.
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'t> Table<'t> {
@@ -117,7 +116,6 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Takes a string.
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>> {
         self.take_as(key, "a string", |value| value.as_str().map(str::to_string))
     }
@@ -196,7 +194,6 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Takes a table.
     pub(super) fn table(
         &mut self,
         key: &str,

@@ -40,7 +40,6 @@ const PART: usize = 512 << 10;
 const TOO_MUCH: usize = 4 << 20;
 /// Number of parts of an answer that are buffered.
 const PARTS_WAITING: usize = 1;
-/// Default number of records of a position.
 const DEFAULT_RECORDS: usize = 100;
 /// Maximum number of records of a position.
 const MAX_RECORDS_OF_ALL: usize = 1000;
@@ -85,7 +84,6 @@ struct LinesRead {
     is_over: bool,
 }
 
-/// A line with a position.
 struct Line<'a> {
     number: u64,
     text: &'a [u8],
@@ -345,7 +343,6 @@ fn write_answers(
     Ok(out)
 }
 
-/// Writes an answer as a line.
 fn write_answer(
     line: u64,
     text: &[u8],

@@ -31,7 +31,6 @@ pub(super) struct Known {
     pub(super) line: Vec<Move>,
 }
 
-/// A move with a score.
 pub(super) struct KnownMove {
     pub(super) mv: Move,
     pub(super) named: Named,
@@ -80,7 +79,6 @@ impl Known {
         })
     }
 
-    /// The score of the position.
     pub(super) fn score_reply(&self) -> Reply {
         let best = self.moves.first().map(|known| known.score);
         match self.own.or(best) {

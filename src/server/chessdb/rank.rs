@@ -61,7 +61,6 @@ pub(super) fn good(known: &Known) -> Reply {
 struct Replies {
     /// Replies with a score.
     all: usize,
-    /// Good replies.
     good: usize,
 }
 

@@ -67,7 +67,6 @@ fn module(name: &str) -> String {
     format!("const {} = (() => {{\n{body}return {{ {exports} }};\n}})();\n", constant(name))
 }
 
-/// The constant of a module.
 fn constant(name: &str) -> String {
     format!("module_{}", name.trim_end_matches(".js"))
 }

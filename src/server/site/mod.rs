@@ -203,9 +203,6 @@ fn data(id: &str, media_type: &str, text: &str) -> String {
 
 /// Describes the libraries below a folder for the page, in JSON that can stand in a page. `place` returns the place
 /// of the library with a number.
-///
-/// # Errors
-/// A library cannot be read.
 fn description(
     folder: &Path,
     sources: &[SiteSource],

@@ -36,7 +36,6 @@ struct WatchedFile {
     checked: Mutex<Option<ObjectCheck>>,
 }
 
-/// A check of an object at an address.
 #[derive(Clone, Debug)]
 struct ObjectCheck {
     time: Instant,

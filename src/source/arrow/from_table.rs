@@ -39,7 +39,6 @@ pub fn records(batch: &RecordBatch, view: Option<ScoreView>) -> Result<Vec<EpdRe
     (0..batch.num_rows()).map(|row| rows.record(row)).collect()
 }
 
-/// Whether records are read from a column of this name.
 #[cfg(feature = "parquet")]
 pub(crate) fn is_record_column(name: &str) -> bool {
     const OTHERS: [&str; 16] = [
@@ -116,7 +115,6 @@ impl RowViews {
     }
 }
 
-/// The columns of a batch that records are read from.
 #[derive(Debug)]
 pub(crate) struct RecordColumns<'b> {
     columns: BatchColumns<'b>,

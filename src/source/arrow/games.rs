@@ -169,7 +169,6 @@ impl GameTable {
     }
 }
 
-/// Writes the value of one column, if the game has it.
 fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool) {
     match own {
         C::Tag(name) if game.has_tag(name) => cells.text(game.tag(name).unwrap_or_default()),
@@ -311,7 +310,6 @@ fn has_evaluation(game: &Game) -> bool {
     is_found
 }
 
-/// The side to move after a ply.
 fn turn_after(game: &Game, ply: usize) -> Color {
     let first = game.start().position.turn();
     if ply.is_multiple_of(2) { !first } else { first }

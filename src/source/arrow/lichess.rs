@@ -53,7 +53,6 @@ impl LichessEvaluationTable {
         self.0.rows.schema()
     }
 
-    /// Returns the rows as a batch.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
@@ -138,7 +137,6 @@ pub(crate) fn unknown_lichess_tags(game: &Game) -> u64 {
     game.tags().filter(is_lost).count() as u64
 }
 
-/// A column of the games of lichess.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LichessGameColumn {
     Tag(&'static str, Kind),
@@ -156,7 +154,6 @@ impl Columns for LichessGameColumn {
     }
 }
 
-/// The table of games of lichess.
 #[derive(Debug)]
 pub(crate) struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
@@ -170,15 +167,11 @@ impl LichessGameTable {
         self.0.rows.schema()
     }
 
-    /// Returns the rows as a batch.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
     /// Appends a game.
-    ///
-    /// # Errors
-    /// PGN cannot express the game.
     pub(crate) fn push(&mut self, game: &Game) -> Result<()> {
         let movetext = movetext_line(game)?;
         self.0.push_row(|column, mut cell| match column {
@@ -198,7 +191,6 @@ fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
     }
 }
 
-/// The movetext on one line, with comments and the result.
 fn movetext_line(game: &Game) -> Result<String> {
     let mut text = Vec::new();
     pgn::format(game, &PgnFormatOptions::default(), &mut text)

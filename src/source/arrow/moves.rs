@@ -61,7 +61,6 @@ impl Columns for MoveColumn {
     }
 }
 
-/// A move of a position.
 struct MoveRow<'a> {
     fen: &'a str,
     key: u64,

@@ -51,7 +51,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A column of the table of records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum RecordColumn {
     Fen,
@@ -392,7 +391,6 @@ fn not_utf8(opcode: Opcode) -> Error {
     ))
 }
 
-/// Writes the value of one column, if the record has it.
 fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: bool) {
     let record = row.record;
     let position = record.position();

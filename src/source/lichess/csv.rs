@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use super::{Part, shown};
 use epdb_chess::text::{Diagnostic, codes};
 
-/// A field of a line.
 pub(super) struct Field<'l> {
     pub(super) at: usize,
     pub(super) text: Cow<'l, [u8]>,
@@ -48,9 +47,7 @@ impl Field<'_> {
 /// The bytes that separate fields. The header shows which of them a table has.
 const SEPARATORS: [u8; 4] = *b",;\t|";
 
-/// A kind of table.
 pub(crate) struct TableKind {
-    /// The names of the columns.
     pub(super) names: &'static [&'static str],
     /// Other names of columns, each with the index of its column.
     pub(super) aliases: &'static [(&'static str, usize)],
@@ -101,7 +98,6 @@ impl TableKind {
     }
 }
 
-/// The columns of a file.
 #[derive(Clone)]
 pub(crate) struct Columns {
     kind: &'static TableKind,
@@ -124,7 +120,6 @@ impl Columns {
         Columns { kind, separator, places, count: fields.len(), has_header: true }
     }
 
-    /// True if the file has this column.
     pub(crate) fn has(&self, column: usize) -> bool {
         self.places[column].is_some()
     }
@@ -223,9 +218,6 @@ impl Columns {
     }
 
     /// A required column of a line.
-    ///
-    /// # Errors
-    /// The line does not have it.
     pub(super) fn required<'f, 'l>(
         &self,
         whole: &Part<'_>,

@@ -18,7 +18,6 @@ pub(super) struct Part<'l> {
     pub(super) text: &'l [u8],
 }
 
-/// Parser of positions.
 pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 

@@ -50,7 +50,6 @@ pub(crate) static TABLE: TableKind = TableKind {
     is_header,
 };
 
-/// Columns of numbers, with their opcodes.
 const NUMBERS: [(Column, Opcode); 4] = [
     (Column::Rating, private(b"rating")),
     (Column::RatingDeviation, private(b"rating_dev")),
@@ -58,7 +57,6 @@ const NUMBERS: [(Column, Opcode); 4] = [
     (Column::NbPlays, private(b"plays")),
 ];
 
-/// Columns of text, with their opcodes.
 const TEXTS: [(Column, Opcode); 4] = [
     (Column::PuzzleId, Opcode::ID),
     (Column::Themes, Opcode::C0),

@@ -148,7 +148,6 @@ impl Connector {
 #[derive(Debug)]
 struct Client(reqwest::Client);
 
-/// The future of an answer.
 type Answering<'f> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'f>>;
 
 impl HttpService for Client {

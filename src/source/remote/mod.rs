@@ -58,9 +58,6 @@ impl fmt::Debug for RemoteObject {
 
 impl RemoteObject {
     /// The object at an address.
-    ///
-    /// # Errors
-    /// The address is not valid.
     pub(super) fn new(address: &Path) -> Result<RemoteObject> {
         let name: Arc<str> = name_of(address).into();
         let address = address.to_string_lossy();
@@ -75,9 +72,6 @@ impl RemoteObject {
 
     /// Starts to read the object from its first byte. The first request is for the first bytes only,
     /// because they may show that the rest is not read in order.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(super) fn stream(self) -> Result<RemoteStream> {
         let progress = Progress { at: 0, time: Instant::now() };
         if let Some((version, chunk)) = self.head()? {
@@ -125,9 +119,6 @@ impl RemoteObject {
     }
 
     /// A text that changes whenever the content of the object changes.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(super) fn stamp(&self) -> Result<String> {
         let answer = self.get(GetOptions { head: true, ..GetOptions::default() })?;
         let modified = answer.extensions.get::<LastModified>().map(|it| it.0.clone());
@@ -135,7 +126,6 @@ impl RemoteObject {
         Ok(meta.e_tag.unwrap_or_else(|| format!("{} {modified:?}", meta.size)))
     }
 
-    /// The properties of the object.
     fn meta(&self) -> Result<object_store::ObjectMeta> {
         Ok(self.get(GetOptions { head: true, ..GetOptions::default() })?.meta)
     }
@@ -330,9 +320,6 @@ impl Read for RemoteStream {
 }
 
 /// Time between two checks of an object that a server serves.
-///
-/// # Errors
-/// A variable of the environment is not valid.
 pub(super) fn check_interval() -> Result<Duration> {
     Ok(RemoteSettings::get()?.check)
 }

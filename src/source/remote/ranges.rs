@@ -59,9 +59,6 @@ struct Sequence {
 impl RangeFile {
     /// Opens an archive by one request, for its last bytes. `size` is its size if that is known. `None` if the server does
     /// not send ranges, or does not name the version that it sends.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(crate) fn open(object: RemoteObject, size: Option<u64>) -> Result<Option<RangeFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let tail = match size {

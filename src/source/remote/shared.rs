@@ -12,7 +12,6 @@ use super::settings::RemoteSettings;
 use epdb_archive::pages::PAGE;
 use epdb_chess::error::{Error, Result, panic_text};
 
-/// A page of an archive.
 pub(super) type Page = Arc<[u8]>;
 
 /// Number of pages that a process keeps.
@@ -34,9 +33,6 @@ pub(super) struct Shared {
 }
 
 /// The state that the objects of this process share.
-///
-/// # Errors
-/// The runtime cannot be started.
 pub(super) fn shared() -> Result<&'static Shared> {
     // A forked process has none of the threads of its parent, and a thread of the parent may have held a lock
     // of what it shares. So it makes its own. This lock is held only while a reference is copied.
@@ -63,9 +59,6 @@ pub(super) fn shared() -> Result<&'static Shared> {
 }
 
 /// Waits for an answer. Any thread may call this function.
-///
-/// # Errors
-/// A thread or the runtime cannot be started.
 pub(super) fn wait_for<F>(answer: F) -> Result<F::Output>
 where
     F: Future<Output: Send> + Send,

@@ -334,7 +334,6 @@ pub(super) fn shares(
     plot.figure(title, &key(series), below, &twin)
 }
 
-/// The legend of series.
 fn key(series: &[Series<'_>]) -> String {
     let entry = |(label, paint): &Series<'_>| {
         format!(

@@ -12,7 +12,6 @@ use epdb_library::run_file::{RunFile, RunLimit};
 /// Anchor, heading and body of a section.
 pub(super) type SectionParts = (&'static str, &'static str, String);
 
-/// A section of the page.
 pub(super) struct Section {
     /// The anchor of the section.
     pub(super) id: &'static str,
@@ -310,7 +309,6 @@ fn efforts(report: &Report<'_>) -> String {
     )
 }
 
-/// The legend of colours.
 fn legend(runs: &[Run]) -> String {
     let entries = runs.iter().enumerate();
     let entry = |(place, run): (usize, &Run)| format!("<span>{}</span>", named(place, &run.label));

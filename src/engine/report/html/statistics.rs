@@ -118,7 +118,6 @@ fn counts(tables: &[CountTable]) -> String {
     if tables.is_empty() { tables } else { format!("<div class=\"tables\">{tables}</div>\n") }
 }
 
-/// The colours of results.
 fn result_series() -> [Series<'static>; 3] {
     [("White won", "win"), ("Draw", "draw"), ("Black won", "loss")]
         .map(|(name, paint)| (name, format!("--colour: var(--{paint})")))
