@@ -347,9 +347,10 @@ fn journal_path(output: &Path) -> PathBuf {
 
 /// The length and modification time of a file, which change when a program is rebuilt.
 fn file_stamp(path: &Path) -> String {
-    let stamp = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
-    stamp.map_or_else(
-        |_| "unknown".into(),
-        |(len, modified)| format!("{len} bytes of {}", humantime::format_rfc3339_millis(modified)),
-    )
+    match path.metadata().and_then(|found| Ok((found.len(), found.modified()?))) {
+        Ok((len, modified)) => {
+            format!("{len} bytes of {}", humantime::format_rfc3339_millis(modified))
+        }
+        Err(_) => "unknown".into(),
+    }
 }

@@ -69,9 +69,8 @@ impl ListedGames {
         Ok(ListedGames { best, latest, found })
     }
 
-    /// The best games, at most `most`.
-    pub(crate) fn best(&self, most: usize) -> Vec<GameObject> {
-        self.listed(&self.best).take(most).collect()
+    pub(crate) fn best(&self, maximum: usize) -> Vec<GameObject> {
+        self.listed(&self.best).take(maximum).collect()
     }
 
     /// The latest games, at most `maximum`, without those in `others`.

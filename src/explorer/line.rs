@@ -138,8 +138,9 @@ fn fen(position: &Position, counters: Counters) -> String {
 /// Parses a FEN or an EPD, optionally followed by moves, or moves from the start array.
 fn parse_whole(text: &str) -> Result<ParsedLine, Refusal> {
     let options = ParseOptions::new(Profile::Lenient);
-    let line = PositionLine::parse(text.as_bytes(), &options).ok().flatten();
-    let line = line.ok_or_else(|| Refusal::bad_request("no position"))?;
+    let Ok(Some(line)) = PositionLine::parse(text.as_bytes(), &options) else {
+        return Err(Refusal::bad_request("no position"));
+    };
     let position = line.position(0).copied().unwrap_or(Position::START);
     let before_moves = text.split(" moves ").next().unwrap_or(text);
     let counters = parse_start(before_moves).map_or(Counters::default(), |start| start.counters);

@@ -48,10 +48,13 @@ impl Date {
         let month = part(parts.next().unwrap_or("??"), 1..=2, 1..=12)?;
         let days = days_in_month(*year.end(), *month.end());
         let day = part(parts.next().unwrap_or("??"), 1..=2, 1..=days)?;
+        if parts.next().is_some() {
+            return None;
+        }
         let number = |[year, month, day]: [u32; 3]| (year * 100 + month) * 100 + day;
         let first = number([*year.start(), *month.start(), *day.start()]);
         let last = number([*year.end(), *month.end(), *day.end()]);
-        parts.next().is_none().then_some(Date { days: first..=last })
+        Some(Date { days: first..=last })
     }
 
     /// The year, if it is known.

@@ -42,7 +42,7 @@ impl<'i> PlainLine<'i> {
         };
         let glance = Glance { board: &identity.board, en_passant: given };
         let (has_double_step, is_legal) = InstructionSet::fastest().run(glance)?;
-        let en_passant = given.filter(|_| !has_double_step);
+        let en_passant = if has_double_step { None } else { given };
         let record = PlainRecord { board: identity.board.as_bytes(), en_passant, counters };
         is_legal.then_some(PlainLine { record, is_canonical })
     }

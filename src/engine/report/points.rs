@@ -75,8 +75,10 @@ fn from_lists(moves: &str, values: &str) -> Option<Entries> {
     let moves: Vec<&str> = moves.split_whitespace().collect();
     let values: Vec<u32> =
         values.split_whitespace().map(|it| it.parse().ok()).collect::<Option<_>>()?;
-    let fits = !moves.is_empty() && moves.len() == values.len();
-    fits.then(|| moves.into_iter().map(String::from).zip(values).collect())
+    if moves.is_empty() || moves.len() != values.len() {
+        return None;
+    }
+    Some(moves.into_iter().map(String::from).zip(values).collect())
 }
 
 /// Reads pairs such as `f5=10, Be5+=2`. A promotion has one more `=`.

@@ -182,7 +182,9 @@ impl Graph {
                 if count > 0 && (before + *end) as usize > max_parents {
                     break;
                 }
-                before += std::mem::replace(end, before);
+                let parents = *end;
+                *end = before;
+                before += parents;
                 count += 1;
             }
             ends.truncate(count);

@@ -112,10 +112,10 @@ impl Repertoire {
         let leaves = paths.reached().iter().copied().filter(|&node| self.is_leaf(side, node));
         let unreached =
             self.nodes().filter(|&node| !paths.reaches(node) && !branches.reaches(node));
-        let finding = |part, node| self.finding(part, node, &paths);
-        let choices = choices.map(|node| finding(Part::Choice, node));
-        let leaves = leaves.map(|node| finding(Part::Leaf, node));
-        choices.chain(leaves).chain(unreached.map(|node| finding(Part::Unreached, node))).collect()
+        let choices = choices.map(|node| (Part::Choice, node));
+        let all = choices.chain(leaves.map(|node| (Part::Leaf, node)));
+        let all = all.chain(unreached.map(|node| (Part::Unreached, node)));
+        all.map(|(part, node)| self.finding(part, node, &paths)).collect()
     }
 
     /// Whether a position has neither a candidate nor a judgement, although there are legal moves.

@@ -260,8 +260,12 @@ impl Writer<'_> {
         let place = self.repertoire.place(node);
         remark(&mut self.game, place)?;
         // Each comment is written once, where the position comes first.
-        let has_comments = std::mem::replace(&mut self.has_comments[node as usize], true);
-        if has_comments { Ok(()) } else { put_comments(&mut self.game, place) }
+        let has_comments = &mut self.has_comments[node as usize];
+        if *has_comments {
+            return Ok(());
+        }
+        *has_comments = true;
+        put_comments(&mut self.game, place)
     }
 
     /// True if the moves after `branch` are written in the current line too. `branch` is the move

@@ -403,7 +403,9 @@ fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
     all().for_each(|visit| ends[bucket(visit)] += 1);
     let mut before = 0;
     for end in &mut ends {
-        before += std::mem::replace(end, before);
+        let count = *end;
+        *end = before;
+        before += count;
     }
     let Some(any) = all().next() else { return Vec::new() };
     let mut order = vec![(0, any); len];

@@ -388,16 +388,18 @@ impl CountedGames {
 /// Files without a ledger come last, in the order in which they are given. So the sum of libraries does not depend
 /// on the order of the files, and that of slices has its records in the order of one library of all games.
 pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
-    let keyed = |file: PathBuf| {
-        let library = streams.library(&file)?.map(|library| library.opened()).transpose()?;
-        let origin = library.map(|library| library.tally_origin()).transpose()?;
-        let key = origin.flatten().map(|origin| {
+    let with_key = |file: PathBuf| {
+        let origin = match streams.library(&file)? {
+            Some(library) => library.opened()?.tally_origin()?,
+            None => None,
+        };
+        let key = origin.map(|origin| {
             let slices = origin.slices.iter().map(|of| (of.plan, of.present.clone()));
             (origin.settings.to_bytes(), slices.collect::<Vec<_>>(), origin.to_bytes())
         });
         Ok::<_, Error>(((key.is_none(), key), file))
     };
-    let mut keyed = files.drain(..).map(keyed).collect::<Result<Vec<_>, _>>()?;
+    let mut keyed = files.drain(..).map(with_key).collect::<Result<Vec<_>, _>>()?;
     keyed.sort_by(|(one, _), (next, _)| one.cmp(next));
     files.extend(keyed.into_iter().map(|(_, file)| file));
     Ok(())

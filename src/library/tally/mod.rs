@@ -147,7 +147,7 @@ impl TallyOptions {
             speed,
             rating,
             max_ply: Some(max_ply).filter(|plies| *plies < u32::MAX),
-            color: color.filter(|_| !players.is_empty()),
+            color: if players.is_empty() { None } else { color },
             players,
             standard_only,
             same_game,

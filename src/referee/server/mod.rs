@@ -235,10 +235,12 @@ impl Referee {
         let opened = open_line(path).and_then(|(reader, writer)| {
             self.add_channel(|id, queue| Channel::serial(id, reader, writer, queue))
         });
-        opened.map(drop).map_err(|error| {
-            let what = "cannot open the line of a player";
-            Error::new(what).because(error).in_source(path.display().to_string())
-        })
+        match opened {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::new("cannot open the line of a player")
+                .because(error)
+                .in_source(path.display().to_string())),
+        }
     }
 
     /// The address for clients; empty if they are on serial lines.

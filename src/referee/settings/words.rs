@@ -330,10 +330,10 @@ impl<'w> Group<'w> {
         let first = self.words.first().copied().filter(|word| !is_form(word));
         let others =
             if file.is_some() { &self.words[..] } else { self.words.get(1..).unwrap_or_default() };
-        match (file.or(first), others.iter().find(|word| !is_form(word))) {
-            (Some(file), None) => Ok(file),
-            (None, _) => Err("-pgnout: expected the name of a file".into()),
-            (_, Some(other)) => Err(format!("-pgnout: `{other}` is not known here")),
+        let file = file.or(first).ok_or("-pgnout: expected the name of a file")?;
+        match others.iter().find(|word| !is_form(word)) {
+            None => Ok(file),
+            Some(other) => Err(format!("-pgnout: `{other}` is not known here")),
         }
     }
 

@@ -38,12 +38,16 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
 /// The move with the best score. If no move has a score, the first move of the record's line, if that move is
 /// legal.
 pub(super) fn best(known: &Known) -> Reply {
-    let scored = known.moves.first().map(|one| one.named.uci.clone());
-    let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));
-    match scored.or_else(|| Some(named(&known.playable, *told()?).uci)) {
-        Some(uci) => Reply { single: Some(uci), ..Reply::word("ok") },
-        None => Reply::word("nobestmove"),
-    }
+    let uci = if let Some(scored) = known.moves.first() {
+        scored.named.uci.clone()
+    } else if let Some(told) = known.line.first()
+        && known.playable.is_legal(*told)
+    {
+        named(&known.playable, *told).uci
+    } else {
+        return Reply::word("nobestmove");
+    };
+    Reply { single: Some(uci), ..Reply::word("ok") }
 }
 
 /// The good moves, or the best move if none is good.

@@ -170,7 +170,7 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
 fn sweep_folders(specs: &[SourceSpec]) {
     sweep_once(&env::temp_dir());
     let files = specs.iter().flat_map(|spec| DeltaPath::files_of(&spec.path));
-    files.filter_map(|file| file.parent().map(Path::to_path_buf)).for_each(|folder| {
+    for folder in files.filter_map(|file| file.parent().map(Path::to_path_buf)) {
         sweep_once(if folder == Path::new("") { Path::new(".") } else { &folder });
-    });
+    }
 }

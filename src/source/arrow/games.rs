@@ -302,7 +302,7 @@ fn moves_to_mate(score: Score) -> Option<i32> {
 fn has_evaluation(game: &Game) -> bool {
     let mut is_found = false;
     each_comment(game, |ply, comment| {
-        if let Some(comment) = comment.filter(|_| !is_found) {
+        if !is_found && let Some(comment) = comment {
             let is_stated = evaluation(comment, Color::White).is_some();
             is_found = is_stated || ply > 0 && engine_score(comment).is_some();
         }

@@ -183,7 +183,10 @@ impl LichessGameTable {
 
 fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
     // `tag` has values for tags that the game lacks, too.
-    let Some(value) = game.tag(name).filter(|_| game.has_tag(name)) else { return };
+    if !game.has_tag(name) {
+        return;
+    }
+    let Some(value) = game.tag(name) else { return };
     if kind == Kind::Text {
         cells.text(value);
     } else if let Ok(number) = value.parse::<i16>() {

@@ -84,8 +84,8 @@ struct Log {
 }
 
 impl Log {
-    fn up_to(most: u64) -> Log {
-        Log { decades: most.max(2).ilog10() as i32 + 1 }
+    fn up_to(maximum: u64) -> Log {
+        Log { decades: maximum.max(2).ilog10() as i32 + 1 }
     }
 
     /// The horizontal place of a value, rounded to half a unit of the plot. So steps that look the same are
@@ -200,7 +200,8 @@ fn solved_table(runs: &[Run], axis: Axis, unit: &str, longest: u64) -> String {
     marks.push(longest);
     let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     let names = [&["Within"][..], &labels].concat();
-    let efforts: Vec<Vec<u64>> = runs.iter().map(|run| run.efforts(axis, false)).collect();
+    let is_first = false;
+    let efforts: Vec<Vec<u64>> = runs.iter().map(|run| run.efforts(axis, is_first)).collect();
     let row = |mark: &u64| {
         let count = |efforts: &Vec<u64>| efforts.partition_point(|effort| effort <= mark) as u128;
         let counts = efforts.iter().map(|efforts| Cell::Number(grouped(count(efforts))));
