@@ -984,9 +984,9 @@ impl Chooser {
         for ring in kept.rings() {
             let others = ring.clone().filter(|it| other(it).is_some());
             let own = ring.filter(|it| other(it).is_none());
-            let mut begins = true;
-            for number in others.chain(own) {
-                stays[number as usize] = self.put(std::mem::take(&mut begins), other(&number));
+            for (place, number) in others.chain(own).enumerate() {
+                let begins = place == 0;
+                stays[number as usize] = self.put(begins, other(&number));
             }
         }
         kept.into_list_of(|number| stays[number as usize])

@@ -791,13 +791,14 @@ impl LayersFile {
     }
 
     fn bytes(&self) -> Result<u64> {
-        let pair = match &self.named {
-            LayersNamed::Pair { pair, .. } => pair,
-            LayersNamed::Manifest(shards) => return Ok(shards.size() + shards.manifest().bytes()),
-        };
-        let deltas = pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
-        let deltas: u64 = deltas.map(|found| found.len()).sum();
-        Ok(CollectionFile::of_base(pair)?.bytes()? + deltas)
+        match &self.named {
+            LayersNamed::Manifest(shards) => Ok(shards.size() + shards.manifest().bytes()),
+            LayersNamed::Pair { pair, .. } => {
+                let deltas = pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
+                let of_deltas: u64 = deltas.map(|found| found.len()).sum();
+                Ok(CollectionFile::of_base(pair)?.bytes()? + of_deltas)
+            }
+        }
     }
 
     /// Opens the layers in one state, or returns what is open. Lookups use about `memory_bytes`.

@@ -87,10 +87,9 @@ impl Repertoire {
     /// True if `pm`, `bm`, `replies` and `am` determine the order of the moves. The order can be lost,
     /// because the moves in `bm` and `am` are sorted.
     fn is_ordered(&self, place: &Place, side: Color) -> bool {
-        let is_avoided = |branch: &Branch| branch.is_avoided;
         let avoided = place.branches.iter().filter(|branch| branch.is_avoided).count();
         let candidates = place.branches.len() - avoided;
-        place.branches.is_sorted_by_key(is_avoided)
+        place.branches.is_sorted_by_key(|branch| branch.is_avoided)
             && avoided <= 1
             && (place.position.turn() != side || candidates <= 2)
     }

@@ -255,9 +255,10 @@ impl<'b> RecordColumns<'b> {
             }
             // Operations that follow an incomplete FEN could be read as its missing fields.
             let is_whole = fen.split(' ').filter(|field| !field.is_empty()).count() >= 4;
-            let read =
-                if is_whole { None } else { fen::parse(fen.as_bytes(), Profile::Lenient).ok() };
-            return Ok(read.map_or_else(|| fen.into(), |read| read.position().to_string().into()));
+            if !is_whole && let Ok(read) = fen::parse(fen.as_bytes(), Profile::Lenient) {
+                return Ok(read.position().to_string().into());
+            }
+            return Ok(fen.into());
         }
         let boards = self.board.as_ref().filter(|boards| boards.is_valid(row));
         let Some(boards) = boards else {

@@ -179,16 +179,16 @@ fn charts(figures: &[String]) -> String {
 /// The counts by year or rating, in groups that are wide enough for a chart to show all of them.
 fn in_groups(counts: Vec<(u16, Vec<u64>)>) -> Vec<(String, Vec<u64>)> {
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-    let groups = |step: u16| {
+    let in_steps = |step: u16| {
         let mut groups: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
-        for (key, counts) in &counts {
-            let group = groups.entry(key - key % step).or_insert_with(|| vec![0; counts.len()]);
-            group.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        for (key, own) in &counts {
+            let group = groups.entry(key - key % step).or_insert_with(|| vec![0; own.len()]);
+            group.iter_mut().zip(own).for_each(|(sum, count)| *sum += count);
         }
         groups
     };
     let fits = |groups: &BTreeMap<u16, Vec<u64>>| groups.len() <= MAX_CATEGORIES;
-    let fitting = steps.into_iter().map(groups).find(fits).unwrap_or_default();
+    let fitting = steps.into_iter().map(in_steps).find(fits).unwrap_or_default();
     fitting.into_iter().map(|(key, counts)| (key.to_string(), counts)).collect()
 }
 
