@@ -400,28 +400,29 @@ impl ImportJob {
         let mut checkpoint = Checkpoint::START;
         let summary = source.read(&mut |item| {
             checkpoint.advance(item.raw());
-            if !games.importer.is_before_resume_point(checkpoint).map_err(ImportError::from)? {
-                if let Item::Record { .. } = item {
-                    return Err(ImportError::NotGames { name: name.to_string() }.into());
+            if games.importer.is_before_resume_point(checkpoint).map_err(ImportError::from)? {
+                return taken(&item, OnDisk::of(&games.importer));
+            }
+            if let Item::Record { .. } = item {
+                return Err(ImportError::NotGames { name: name.to_string() }.into());
+            }
+            let outcome = games.builder.take_item(&item, truncates)?;
+            if let Some(GameOutcome::NotReplaced) = outcome
+                && let Item::Game { place, raw, .. } = &item
+            {
+                let diagnostic = &not_replaced();
+                for item in [
+                    Item::Diagnostic { diagnostic, place },
+                    Item::Rejected { raw, place, is_more: false, is_game: true },
+                ] {
+                    // If this stops the import, the next item does so too.
+                    let _ = taken(&item, OnDisk::of(&games.importer))?;
                 }
-                let outcome = games.builder.take_item(&item, truncates)?;
-                if let Some(GameOutcome::NotReplaced) = outcome
-                    && let Item::Game { place, raw, .. } = &item
-                {
-                    let diagnostic = &not_replaced();
-                    for item in [
-                        Item::Diagnostic { diagnostic, place },
-                        Item::Rejected { raw, place, is_more: false, is_game: true },
-                    ] {
-                        // If this stops the import, the next item does so too.
-                        let _ = taken(&item, OnDisk::of(&games.importer))?;
-                    }
-                    return Ok(ControlFlow::Continue(()));
-                }
-                if games.builder.is_full() {
-                    games.collect()?;
-                    games.importer.commit_at(checkpoint).map_err(ImportError::from)?;
-                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            if games.builder.is_full() {
+                games.collect()?;
+                games.importer.commit_at(checkpoint).map_err(ImportError::from)?;
             }
             taken(&item, OnDisk::of(&games.importer))
         })?;

@@ -125,9 +125,11 @@ impl TallyJob {
         let keeps_digests = digests && counting.same_game.is_some();
         let slice = slice_of(&inputs);
         let mut builder = TallyBuilder::new(counting, folder_of(output), memory_bytes);
-        if let (Some(slice), Some(copies)) = (slice, &copies) {
-            let slice = SliceOfGames::new(slice, settings.clone());
-            builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
+        if let Some(slice) = slice
+            && let Some(copies) = &copies
+        {
+            let games = SliceOfGames::new(slice, settings.clone());
+            builder = builder.with_copies(SliceCopies::read(copies, &games)?);
         }
         sink.read_games(&inputs, &mut |item| {
             if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {

@@ -396,8 +396,8 @@ impl Scan {
         let columns = options.column_scans(&inputs, &schema)?;
         let sources = Sources::new(inputs, &source);
         // Threads of its own: those of a pool that others use would wait for the user of the scan.
-        let threads = options.threads.map_or(0, NonZeroUsize::get);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let wanted_threads = options.threads.map_or(0, NonZeroUsize::get);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(wanted_threads).build();
         let pool = pool.map_err(|error| Error::new("no threads to read with").because(error))?;
         let threads = pool.current_num_threads();
         let (to_scan, batches) = sync_channel(2 * threads);

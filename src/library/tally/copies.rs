@@ -188,16 +188,13 @@ pub fn decide_copies<W: Write>(
         *count = Some(list.read_games(slice.slice, &mut by_game)?);
     }
     let Some(all) = all else { return Err(Error::new("no lists of games")) };
-    let missing: Vec<String> = (1..)
-        .zip(&games)
-        .filter(|(_, it)| it.is_none())
-        .map(|(slice, _)| slice.to_string())
-        .collect();
+    let missing = (1..).zip(&games).filter(|(_, count)| count.is_none());
+    let missing: Vec<String> = missing.map(|(slice, _)| slice.to_string()).collect();
     if !missing.is_empty() {
-        let missing = missing.join(", ");
-        let slices = all.slices;
         return Err(Error::new(format!(
-            "lists of games are missing: slices {missing} of {slices}"
+            "lists of games are missing: slices {} of {}",
+            missing.join(", "),
+            all.slices
         )));
     }
     let games: Vec<u64> = games.into_iter().flatten().collect();

@@ -291,7 +291,8 @@ pub fn sum(
     }
     let (games, shared) = counted.finish()?;
     let mut libraries = libraries.into_iter().zip(shared);
-    let Some(((_, (mut origin, mut has_games)), _)) = libraries.next() else { return Ok(None) };
+    let Some((first, _)) = libraries.next() else { return Ok(None) };
+    let (_, (mut origin, mut has_games)) = first;
     if let Some(silent) = silent {
         if !allowed.mixed {
             return Err(LedgerError::NoOrigin { name: name_of(silent).into_owned() });
