@@ -45,7 +45,6 @@ impl TagName {
         matches!(self.as_str(), "White" | "Black")
     }
 
-    /// The value of the tag in a list of tags.
     pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
         let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
         self.typed(value.unwrap_or(Value::Missing))
@@ -77,8 +76,9 @@ impl TagName {
 /// assert!(!names_player(pair, b"Jones"));
 /// ```
 pub fn names_player(value: &[u8], name: &[u8]) -> bool {
-    let has_name = || value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name);
-    value == name || value.contains(&b':') && has_name()
+    value == name
+        || value.contains(&b':')
+            && value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name)
 }
 
 /// Search for a player in the tags White and Black of games. If no game has the player, it knows the names
@@ -130,10 +130,12 @@ impl PlayerSearch {
     /// A search for a player by one or more spellings of the name, who has this side if it is given. `None`
     /// without a name.
     pub fn new(names: &[String], side: Option<Color>) -> Option<PlayerSearch> {
-        let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
-        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        let search = PlayerSearch { names, side, is_found: false, near: HashMap::new() };
-        (!search.names.is_empty()).then_some(search)
+        let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(String::from).collect();
+        if names.is_empty() {
+            return None;
+        }
+        Some(PlayerSearch { names, side, is_found: false, near: HashMap::new() })
     }
 
     /// Adds a game.
@@ -254,7 +256,6 @@ impl<'a> Tags<'a> {
         Number::parse(self.get(name)?)
     }
 
-    /// A part of the date.
     pub(super) fn part_of_date(&self, part: fn(&Date) -> Option<u32>) -> Value<'a> {
         let part = self.date().and_then(Date::parse).and_then(|date| part(&date));
         part.map_or(Value::Missing, |part| Value::whole(part.into()))
@@ -280,6 +281,7 @@ impl<'a> Tags<'a> {
         match self.ratings() {
             None => Value::Missing,
             Some([Number::Whole(white), Number::Whole(black)]) if (white ^ black) & 1 == 0 => {
+                // The mean of two numbers, without their sum, which may be too large.
                 Value::whole((white & black) + ((white ^ black) >> 1))
             }
             Some([white, black]) => {

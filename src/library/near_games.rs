@@ -99,18 +99,19 @@ pub(super) fn key(game: &Game) -> Vec<u8> {
 /// Whether the games of two keys have the same players and start, and then the same first `plies`. If one of
 /// the games is shorter, the other one has all of its moves. A game without moves is near to none.
 pub(super) fn are_near(one: &[u8], other: &[u8], plies: usize) -> bool {
-    let split = |key: &[u8]| -> Option<usize> {
-        let (len, rest) = key.split_first_chunk::<8>()?;
-        usize::try_from(u64::from_be_bytes(*len)).ok().filter(|len| *len <= rest.len())
-    };
-    let (Some(len), Some(_)) = (split(one), split(other)) else { return false };
-    let begin = len + 8;
-    if one.get(..begin) != other.get(..begin) {
+    let (Some((players, moves)), Some((other_players, other_moves))) = (split(one), split(other))
+    else {
         return false;
-    }
-    let [one, other] = [&one[begin..], &other[begin..]];
-    let needed = one.len().min(other.len()).min(plies.saturating_mul(2));
-    needed > 0 && one[..needed] == other[..needed]
+    };
+    // A move has two bytes.
+    let needed = moves.len().min(other_moves.len()).min(plies.saturating_mul(2));
+    players == other_players && needed > 0 && moves[..needed] == other_moves[..needed]
+}
+
+/// The players and the start in a key, and the moves.
+fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = key.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u64::from_be_bytes(*len)).ok()?)
 }
 
 #[cfg(test)]

@@ -112,9 +112,6 @@ type VisitGame<'v, E> = dyn FnMut(GameRead<'_>, Prepared<'_>) -> Result<ControlF
 
 /// Reads games on all threads, filters and encodes them there, and passes them to `visit` in order. Returns the rest of the text, which has to be read in sequence;
 /// `None` if `visit` stops the reading.
-///
-/// # Errors
-/// Errors of `visit`.
 pub(super) fn read<E: From<Error>>(
     all: Rest,
     options: &SourceOptions,
@@ -330,7 +327,6 @@ fn encoded_bytes(encode: &dyn Encode, game: &Game, out: &mut Vec<u8>) -> Option<
     encode.encode_game(game, out).then_some(start..out.len())
 }
 
-/// A game of a part.
 #[derive(Default)]
 struct PartGame {
     number: u64,

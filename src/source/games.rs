@@ -23,7 +23,6 @@ struct Games<'o> {
     summary: Summary,
 }
 
-/// A game that was read.
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,
@@ -197,6 +196,7 @@ impl<'o> Games<'o> {
         if let Some(ply) = finding.ply {
             diagnostic.message += &format!(" (ply {ply})");
         }
+        // A visitor that stops here is asked again with the game itself.
         let _ = visit(Item::Diagnostic { diagnostic: &diagnostic, place: &self.place })?;
         Ok(())
     }
@@ -264,8 +264,9 @@ impl<'o> Games<'o> {
             return visit(Item::Skipped { raw, is_game: true, aside: None });
         }
         while let Some((record, position)) = records.next() {
-            let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
-            let (raw, behind) = rest.split_at(own);
+            // One byte for each record; the last one gets the rest.
+            let is_last = records.peek().is_none();
+            let (raw, behind) = rest.split_at(if is_last { rest.len() } else { rest.len().min(1) });
             rest = behind;
             let flow = if self.options.takes(&record, Some(position), place) {
                 visit(Item::Record { record, place, raw, game: Some(position) })?

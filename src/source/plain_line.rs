@@ -49,7 +49,7 @@ impl<'i> PlainLine<'i> {
         };
         let glance = Glance { board: &identity.board, en_passant: given, filter };
         let Seen { has_double_step, judgement } = InstructionSet::fastest().run(glance)?;
-        let en_passant = given.filter(|_| !has_double_step);
+        let en_passant = if has_double_step { None } else { given };
         let record = PlainRecord { board: identity.board.as_bytes(), en_passant, counters };
         Some(PlainLine { record, is_canonical, judgement })
     }

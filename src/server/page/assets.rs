@@ -96,7 +96,6 @@ pub(crate) fn content(name: &str) -> &'static [u8] {
     assets().find(|asset| asset.name == name).map_or(&[], |asset| &asset.content)
 }
 
-/// A file that is text.
 pub(crate) fn text(name: &str) -> &'static str {
     std::str::from_utf8(content(name)).unwrap_or_default()
 }

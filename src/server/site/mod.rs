@@ -114,8 +114,10 @@ fn remove_others(folder: &Path, files: &BTreeSet<String>) -> Result<u64> {
         }
         let place = folder.join(file);
         removed += u64::from(fs::remove_file(&place).is_ok());
-        // A folder that is not empty stays.
-        place.parent().map(fs::remove_dir);
+        if let Some(parent) = place.parent() {
+            // A folder that is not empty stays.
+            fs::remove_dir(parent).ok();
+        }
     }
     Ok(removed)
 }
@@ -202,9 +204,6 @@ fn data(id: &str, media_type: &str, text: &str) -> String {
 
 /// Describes the libraries below a folder for the page, in JSON that can stand in a page. `place` returns the place
 /// of the library with a number.
-///
-/// # Errors
-/// A library cannot be read.
 fn description(
     folder: &Path,
     sources: &[SiteSource],
