@@ -77,7 +77,7 @@ pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether a text consists of notes. A single `x` is none, because it is likely a capture.
+/// Whether a text consists of notes. A single `x` is likely a capture instead.
 pub(crate) fn is_mark(text: &[u8]) -> bool {
     let is_capture = matches!(text.first(), None | Some(b'x' | b'X'));
     !is_capture && without_notes(text).is_empty()

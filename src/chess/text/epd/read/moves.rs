@@ -298,7 +298,7 @@ impl Reader<'_, '_> {
             || self.options.repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
-    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if it is none.
+    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. False for any other text.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;

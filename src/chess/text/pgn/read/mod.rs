@@ -315,7 +315,7 @@ impl From<Broken> for Stop {
 }
 
 /// The outcome of one step through a game.
-/// What becomes of `%` lines and of unusual bytes between tokens.
+/// Treatment of `%` lines and of unusual bytes between tokens.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Extras {
     /// The game keeps the `%` lines, and the bytes are reported.
