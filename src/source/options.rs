@@ -122,7 +122,7 @@ pub struct SourceOptions {
     /// [`Item::LeftOut`](super::Item::LeftOut). Otherwise records whose positions exclude them are only
     /// counted, by [`Item::LeftOutMany`](super::Item::LeftOutMany).
     pub keep_left_out: bool,
-    /// The encoder of records that are lines of text, and of games in PGN. If several threads read the
+    /// The encoder of records that are lines of text, and of games in PGN and PGC. If several threads read the
     /// lines, the records become [`Item::Encoded`](super::Item::Encoded). If several threads read the
     /// games, each [`Item::Game`](super::Item::Game) also has its encoded bytes, unless the source has a
     /// filter. Other sources, and all iterators, return only decoded records and games.

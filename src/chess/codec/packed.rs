@@ -14,7 +14,7 @@ use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{
     Bitboard, Board, Castling, Color, Piece, Position, Role, Setup, Side, Square, en_passant_rank,
 };
-use crate::simd::{InstructionSet, Kernel};
+use crate::simd::InstructionSet;
 use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 
 /// Length of the longest packed boards, those in the escape form, in bytes.
@@ -250,30 +250,17 @@ pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
 /// [`DecodeError`] for most bytes that [`encode`] does not write.
 #[inline]
 pub fn setup_of(bytes: &[u8]) -> Result<Setup, DecodeError> {
-    match InstructionSet::fastest().run(PlainSetup(bytes)) {
-        Some(setup) => Ok(setup),
-        None => decode(bytes).map(|(position, _)| Setup::from(&position)),
-    }
-}
-
-/// Reads the setup of the plain form.
-struct PlainSetup<'b>(&'b [u8]);
-
-impl Kernel for PlainSetup<'_> {
-    /// `None` for the escape form, and for bytes that are not valid.
-    type Output = Option<Setup>;
-
-    #[inline(always)]
-    fn run(self) -> Option<Setup> {
-        let (occupied, codes) = self.0.split_first_chunk()?;
-        let occupied = u64::from_le_bytes(*occupied);
-        let count = occupied.count_ones();
-        if !(1..=PLAIN_PIECES).contains(&count) || self.0.len() < plain_len(count) {
-            return None;
-        }
+    if let Some((occupied, codes)) = bytes.split_first_chunk()
+        && let occupied = u64::from_le_bytes(*occupied)
+        && (1..=PLAIN_PIECES).contains(&occupied.count_ones())
+        && bytes.len() >= plain_len(occupied.count_ones())
+    {
         let codes = PlainCodes::new(occupied, codes);
-        if codes.first_wrong().is_some() { None } else { Some(codes.setup()) }
+        if codes.first_wrong().is_none() {
+            return Ok(codes.setup());
+        }
     }
+    decode(bytes).map(|(position, _)| Setup::from(&position))
 }
 
 fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
@@ -369,7 +356,6 @@ impl PlainCodes {
 
     /// Returns the first square whose code contradicts the others: a pawn after a double step on
     /// another rank, a second such pawn, or a black king that waits if Black is to move.
-    #[inline(always)]
     fn first_wrong(&self) -> Option<Square> {
         let steps = self.double_steps;
         let double_step_rank = double_stepped(Square::at(0, en_passant_rank(self.turn))).rank();
