@@ -65,6 +65,9 @@ type VisitGame<'v, E> = dyn FnMut(GameRead<'_>, Prepared<'_>) -> Result<ControlF
 
 /// Reads games on all threads, filters and encodes them there, and passes them to `visit` in order. Returns the rest of the text, which has to be read in sequence;
 /// `None` if `visit` stops the reading.
+///
+/// # Errors
+/// Errors of `visit`.
 pub(super) fn read<E: From<Error>>(
     input: Box<dyn Read + Send>,
     extent: Extent,
@@ -152,6 +155,7 @@ struct Part {
     after: Vec<u8>,
     /// Size in bytes of the part and of all text after it; `None` for all bytes.
     length: Option<u64>,
+    /// Number of lines.
     lines: u64,
     /// The first `count` games are those of the part. The memory of the other games is used again.
     games: Vec<PartGame>,
@@ -231,6 +235,7 @@ fn encoded_bytes(encode: &dyn Encode, game: &Game, out: &mut Vec<u8>) -> Option<
     encode.encode_game(game, out).then_some(start..out.len())
 }
 
+/// A game of a part.
 #[derive(Default)]
 struct PartGame {
     number: u64,

@@ -21,6 +21,7 @@ struct Games<'o> {
     summary: Summary,
 }
 
+/// A game that was read.
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,
@@ -74,6 +75,7 @@ pub(super) fn read_pgn<E: From<Error>>(
     }
 }
 
+/// Reads games in PGC.
 pub(super) fn read_pgc<E: From<Error>>(
     input: Box<dyn Read + Send>,
     name: Arc<str>,
