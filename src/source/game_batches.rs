@@ -17,7 +17,7 @@ use super::frames::Fault;
 use super::games::diagnostic_of;
 use super::in_order::{Batch, read_in_order};
 use super::options::{Encode, SourceOptions};
-use epdb_chess::codec::pgc::{PgcRead, PgcReader, WholeGames};
+use epdb_chess::codec::pgc::{self, PgcRead, WholeGames};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::Game;
 use epdb_chess::text::pgn::{Finding, GameRead, GameReader};
@@ -276,8 +276,7 @@ impl Part {
     fn parse_pgc(&mut self, from: PgcStart, options: &SourceOptions) {
         let PgcStart { offset, has_checksums } = from;
         let text = Arc::clone(&self.text);
-        let reader = PgcReader::new(&text[..], options.games.limit);
-        let mut reader = reader.starting_at(offset, has_checksums);
+        let mut reader = pgc::reader_from(&text[..], options.games.limit, offset, has_checksums);
         let mut start = 0;
         self.is_whole = false;
         while let Ok(Some(read)) = reader.next_game() {
@@ -287,7 +286,7 @@ impl Part {
             let is_unchecked = !read.has_checksum;
             let game = self.push(&as_game_read(read, 0), start..end, options);
             game.is_unchecked = is_unchecked;
-            reader.swap_game(&mut game.game);
+            pgc::swap_game(&mut reader, &mut game.game);
             start = end;
         }
         self.is_whole &= start == text.len();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::game_batches::{self, Extent, PgcStart, Prepared, Rest, as_game_read};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
-use epdb_chess::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
+use epdb_chess::codec::pgc::{PgcError, PgcErrorKind, reader_from};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::Game;
 use epdb_chess::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
@@ -86,8 +86,7 @@ pub(super) fn read_pgc<E: From<Error>>(
         return Ok(games.stopped());
     };
     let PgcStart { offset, has_checksums } = extent.pgc.unwrap_or_default();
-    let reader = PgcReader::new(input, options.games.limit);
-    let mut reader = reader.starting_at(offset, has_checksums);
+    let mut reader = reader_from(input, options.games.limit, offset, has_checksums);
     loop {
         let read = reader.next_game().map_err(|error| games.cannot_read_on("game", error))?;
         let Some(read) = read else { return Ok(games.summary) };

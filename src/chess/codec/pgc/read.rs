@@ -230,25 +230,6 @@ impl<R: Read> PgcReader<R> {
         }
     }
 
-    /// Continues a stream after a game that ends at this offset. `has_checksums` says whether a game before
-    /// has a checksum.
-    pub fn starting_at(mut self, offset: u64, has_checksums: bool) -> PgcReader<R> {
-        self.records.set_offset(offset);
-        self.needs_checksum = has_checksums;
-        self
-    }
-
-    /// The offset of the next record.
-    pub const fn offset(&self) -> u64 {
-        self.records.offset()
-    }
-
-    /// Exchanges the game that was read last for another one, whose memory is reused for the next
-    /// game.
-    pub const fn swap_game(&mut self, game: &mut Game) {
-        self.builder.swap_game(game);
-    }
-
     /// Reads the next game; `None` at the end of the stream, and after an error that ends it.
     ///
     /// # Errors
@@ -395,6 +376,25 @@ impl<R: Read> PgcReader<R> {
         self.is_open = false;
         Ok(())
     }
+}
+
+/// A reader that continues a stream after a game that ends at this offset. `has_checksums` says whether a game
+/// before has a checksum.
+pub fn reader_from<R: Read>(
+    input: R,
+    limit: usize,
+    offset: u64,
+    has_checksums: bool,
+) -> PgcReader<R> {
+    let mut reader = PgcReader::new(input, limit);
+    reader.records.set_offset(offset);
+    reader.needs_checksum = has_checksums;
+    reader
+}
+
+/// Exchanges the game that was read last for another one, whose memory is reused for the next game.
+pub const fn swap_game<R>(reader: &mut PgcReader<R>, game: &mut Game) {
+    reader.builder.swap_game(game);
 }
 
 fn refused(offset: u64, kind: PgcErrorKind) -> Stop {
