@@ -272,7 +272,8 @@ impl Test {
     pub(super) fn ranges(&self, ranges: &mut Vec<(Field, RangeInclusive<i128>)>) -> bool {
         let range = match self {
             Test::And(tests) => {
-                return tests.iter().fold(true, |are_all, test| test.ranges(ranges) && are_all);
+                let others = tests.iter().filter(|test| !test.ranges(ranges)).count();
+                return others == 0;
             }
             Test::Compare(Term::Field(field), comparison, term) => comparison.range(field, term),
             Test::Compare(term, comparison, Term::Field(field)) => {
