@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use rayon::prelude::*;
 
@@ -161,7 +162,16 @@ struct ColumnFilter {
     /// The column `fen`, if a field needs the position.
     needs_position: bool,
     columns: Vec<usize>,
-    ranges: Vec<(String, i128, i128)>,
+    ranges: Vec<ColumnRange>,
+    /// Whether nothing but the ranges decides.
+    is_of_ranges: bool,
+}
+
+/// The numbers that a column must have.
+struct ColumnRange {
+    column: String,
+    kind: Kind,
+    numbers: RangeInclusive<i128>,
 }
 
 /// The column that has the value of a field.
@@ -202,32 +212,34 @@ impl ColumnFilter {
         let names = cells.iter().flat_map(Cell::columns).chain(needs_position.then_some("fen"));
         let columns: BTreeSet<usize> =
             names.filter_map(|name| file.schema().index_of(name).ok()).collect();
-        let range = |(field, least, greatest)| {
-            let place = fields.iter().position(|known| *known == field)?;
-            match &cells[place] {
-                Cell::Number(name) => Some((name.clone(), least, greatest)),
-                Cell::Key => Some(("key".to_string(), least, greatest)),
-                _ => None,
-            }
+        let mut of_fields = Vec::new();
+        let is_decided = expression.ranges(&mut of_fields);
+        let range = |(field, numbers): &(Field, RangeInclusive<i128>)| {
+            let cell = &cells[fields.iter().position(|known| known == field)?];
+            let (Cell::Number(_) | Cell::Key) = cell else { return None };
+            let column = cell.columns()[0].to_string();
+            Some(ColumnRange { column, kind: cell.kind(), numbers: numbers.clone() })
         };
-        let ranges = expression.ranges().into_iter().filter_map(range).collect();
+        let ranges: Vec<ColumnRange> = of_fields.iter().filter_map(range).collect();
         Some(ColumnFilter {
             expression: expression.with_cells(&fields),
             cells,
             needs_position,
             columns: columns.into_iter().collect(),
+            is_of_ranges: is_decided && ranges.len() == of_fields.len(),
             ranges,
         })
     }
 
     fn may_take(&self, file: &ColumnFile, group: usize) -> bool {
-        self.ranges
-            .iter()
-            .all(|(column, least, greatest)| file.may_have(group, column, *least, *greatest))
+        self.ranges.iter().all(|range| file.may_have(group, &range.column, &range.numbers))
     }
 
     /// The rows of a batch for which the expression holds.
     fn test(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        if self.is_of_ranges {
+            return self.test_ranges(batch);
+        }
         let columns = BatchColumns::new(batch, 0);
         let arrays = self.cells.iter().map(|cell| cell.arrays(columns));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
@@ -249,6 +261,33 @@ impl ColumnFilter {
             holds.push(self.expression.holds(&subject));
         }
         Ok(holds.into())
+    }
+
+    /// The rows whose numbers are in all ranges.
+    fn test_ranges(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let columns = BatchColumns::new(batch, 0);
+        let mut holds = vec![true; batch.num_rows()];
+        for range in &self.ranges {
+            let array = columns.required(&range.column, range.kind)?;
+            match range.kind {
+                Kind::U64 => range.narrow::<UInt64Type>(&array, &mut holds),
+                _ => range.narrow::<Int64Type>(&array, &mut holds),
+            }
+        }
+        Ok(holds.into())
+    }
+}
+
+impl ColumnRange {
+    /// Excludes the rows whose numbers are missing or out of the range.
+    fn narrow<T: ArrowPrimitiveType<Native: Into<i128>>>(
+        &self,
+        array: &ArrayRef,
+        holds: &mut [bool],
+    ) {
+        for (holds, number) in holds.iter_mut().zip(array.as_primitive::<T>()) {
+            *holds &= number.is_some_and(|number| self.numbers.contains(&number.into()));
+        }
     }
 }
 
@@ -304,13 +343,17 @@ impl Cell {
         }
     }
 
-    fn arrays(&self, columns: BatchColumns<'_>) -> Result<Vec<ArrayRef>> {
-        let kind = match self {
+    const fn kind(&self) -> Kind {
+        match self {
             Cell::Text(_) | Cell::Result => Kind::Text,
             Cell::Key => Kind::U64,
             _ => Kind::I64,
-        };
-        self.columns().into_iter().map(|name| columns.required(name, kind)).collect()
+        }
+    }
+
+    fn arrays(&self, columns: BatchColumns<'_>) -> Result<Vec<ArrayRef>> {
+        let column = |name| columns.required(name, self.kind());
+        self.columns().into_iter().map(column).collect()
     }
 
     fn value<'a>(&self, arrays: &'a [ArrayRef], row: usize) -> Value<'a> {

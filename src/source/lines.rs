@@ -681,12 +681,14 @@ pub(super) enum LineKind {
     Puzzle,
     EvaluationTable,
     /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
-    /// a [`TableRow`], separated by commas.
+    /// a [`TableRow`], separated by commas; or [`ROW_FAULT`] and the reason why the row is no record.
     Row,
 }
 
 /// The byte between the EPD and the other values of a row.
 pub(super) const ROW_SEPARATOR: u8 = 0x1f;
+/// The byte before the reason why a row is no record.
+const ROW_FAULT: u8 = 0x1e;
 
 impl LineKind {
     /// The format of the lines; FEN counts as EPD.
@@ -718,6 +720,9 @@ impl LineKind {
 
     /// A line, with its end, as it is saved if it is rejected.
     fn without_row(self, raw: &[u8]) -> Cow<'_, [u8]> {
+        if self == LineKind::Row && raw.first() == Some(&ROW_FAULT) {
+            return raw[1..].into();
+        }
         let (line, _) = self.split_row(raw);
         if line.len() == raw.len() { raw.into() } else { [line, b"\n"].concat().into() }
     }
@@ -734,6 +739,10 @@ impl LineKind {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Line, Diagnostic> {
         match self {
+            LineKind::Row if line.first() == Some(&ROW_FAULT) => {
+                let reason = String::from_utf8_lossy(&line[1..]);
+                Err(Diagnostic::error(codes::E_LINE_CSV, 1, reason))
+            }
             LineKind::Epd | LineKind::Row => epd::parse_line(line, options, warnings),
             LineKind::Fen => fen::parse_line(line, options, warnings),
             LineKind::Evaluation => evaluation::parse_line(line, options, warnings),
@@ -758,6 +767,13 @@ pub(super) fn write_row(row: &TableRow, out: &mut Vec<u8>) {
     let elapsed = shown(*elapsed_ms);
     let values = [result.unwrap_or_default(), &ply, &game, &clock, &elapsed];
     out.extend_from_slice(values.join(",").as_bytes());
+}
+
+/// Writes the reason why a row is no record, in one line.
+#[cfg(feature = "parquet")]
+pub(super) fn write_fault(reason: &Error, out: &mut Vec<u8>) {
+    out.push(ROW_FAULT);
+    out.extend_from_slice(reason.to_string().replace(char::is_control, " ").as_bytes());
 }
 
 /// The values of a row; `None` if there are none.

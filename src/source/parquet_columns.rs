@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -132,9 +133,10 @@ impl ColumnFile {
         }
     }
 
-    /// Whether a row group may have a value from `least` to `greatest` in a column of integers. A single value
-    /// is looked up in the bloom filter too.
-    pub fn may_have(&self, group: usize, column: &str, least: i128, greatest: i128) -> bool {
+    /// Whether a row group may have one of these values in a column of integers. A single value is looked up in
+    /// the bloom filter too.
+    pub fn may_have(&self, group: usize, column: &str, values: &RangeInclusive<i128>) -> bool {
+        let (least, greatest) = (*values.start(), *values.end());
         let range = self.range(group, column);
         if range.is_some_and(|(first, last)| greatest < first || last < least) {
             return false;

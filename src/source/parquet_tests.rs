@@ -254,6 +254,35 @@ fn values_that_do_not_fit_are_errors_with_row_and_column() {
 }
 
 #[test]
+fn a_row_that_is_no_record_is_rejected_alone() {
+    let fens = texts(&[Some(WHITE), Some("no\nposition"), None, Some(BLACK)]);
+    let bytes =
+        table(vec![("fen", fens), ("ply", integers(&[Some(1), Some(2), Some(3), Some(4)]))]);
+    let source = Source::from_bytes("t.parquet", bytes, &SourceOptions::default()).unwrap();
+    let mut seen = Vec::new();
+    source
+        .read(&mut |item| {
+            match item {
+                super::Item::Record { place, .. } => seen.push(format!("record {place}")),
+                super::Item::Rejected { place, raw, .. } => {
+                    seen.push(format!("{place}: {}", String::from_utf8_lossy(raw)));
+                }
+                _ => {}
+            }
+            Ok::<_, epdb_chess::Error>(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    let fault = "is not a FEN: it has a control character, a semicolon or a quote";
+    let wanted = [
+        "record t.parquet:1".to_string(),
+        format!("t.parquet:2: row 2, column `fen`: `no position` {fault}\n"),
+        "t.parquet:3: row 3, column `fen`: the row has no position\n".to_string(),
+        "record t.parquet:4".to_string(),
+    ];
+    assert_eq!(seen, wanted);
+}
+
+#[test]
 fn a_score_needs_a_view() {
     let score = |name: &'static str| (name, integers(&[Some(3)]));
     let table_of = |more: Columns| {
@@ -593,7 +622,7 @@ fn a_damaged_filter_hides_no_key() {
     let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     let all = RecordTable::new(&all).unwrap().schema();
     let open = || ColumnFile::open(&path, &all, &SourceOptions::default());
-    let found = |file: &ColumnFile, key: i128| file.may_have(0, "key", key, key);
+    let found = |file: &ColumnFile, key: i128| file.may_have(0, "key", &(key..=key));
     let between = (keys[0] + keys[1]) / 2;
     assert!(!found(&open().unwrap().unwrap(), between), "the filter is not used");
     let bytes = std::fs::read(&path).unwrap();

@@ -12,7 +12,7 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::lichess::puzzle;
-use super::lines::write_row;
+use super::lines::{write_fault, write_row};
 use crate::arrow::{
     BatchColumns, Kind, RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column,
     number_at, pairs_at, text_at,
@@ -202,8 +202,14 @@ impl<'b> RowWriter<'b> {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         match self {
             RowWriter::Records(rows) => {
-                rows.write_line(row, out)?;
-                write_row(&rows.table_row(row), out);
+                let start = out.len();
+                match rows.write_line(row, out) {
+                    Ok(()) => write_row(&rows.table_row(row), out),
+                    Err(fault) => {
+                        out.truncate(start);
+                        write_fault(&fault, out);
+                    }
+                }
                 out.push(b'\n');
                 Ok(())
             }

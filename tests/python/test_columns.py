@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -223,6 +224,49 @@ def test_tables_are_sources(suite: Path, games: Path, tmp_path: Path) -> None:
     with pytest.raises(EpdbError) as error:
         epdb_chess.scan(pa.array([samples.START, "none"]), columns=["key"]).to_arrow()
     assert error.value.line == 2 or "row 2" in str(error.value)
+
+
+@pytest.mark.parametrize("form", ["table", "column", "chunks", "batch", "stream", "polars", "series", "lazy", "on"])
+def test_rows_without_a_position_are_left_out_and_named(form: str) -> None:
+    fens = [samples.START, "no position", samples.AFTER_E4, None, "8/8;/8 w - -", "8/8 w - -\n"]
+    table = pa.table({"fen": fens})
+    made: dict[str, Callable[[], Any]] = {
+        "table": lambda: table,
+        "column": lambda: pa.array(fens),
+        "chunks": lambda: pa.chunked_array([fens[:2], fens[2:]]),
+        "batch": lambda: table.to_batches()[0],
+        "stream": table.to_reader,
+        "polars": lambda: pl.DataFrame({"fen": fens}),
+        "series": lambda: pl.Series(fens),
+        "lazy": lambda: pl.DataFrame({"fen": fens}).lazy(),
+        "on": lambda: pa.table({"position": fens, "ce": ["a"] * 6}),
+    }
+    on = "position" if form == "on" else None
+    for where, lines in [(None, [1, 3]), ("stm == 'b'", [3])]:
+        scan = epdb_chess.scan(made[form](), on=on, columns=["key", "line"], where=where, on_error="skip")
+        assert scan.to_arrow()["line"].to_pylist() == lines
+        report = scan.report()
+        assert (report.rows, report.rejected, sum(report.errors.values())) == (len(lines), 4, 4)
+        assert any(text.startswith("table:2:1: ") for text in report.first.values()), report.first
+    with pytest.raises(EpdbError, match="^table:2:1: .*row 2, column `fen`: `no position`") as error:
+        epdb_chess.scan(made[form](), on=on, columns=["key"]).to_arrow()
+    assert (error.value.line, error.value.file) == (2, "table")
+    if form != "on":
+        reader = epdb_chess.read(made[form](), on_error="skip")
+        assert len(list(reader)) == 2
+        assert [rejected.error.line for rejected in reader.rejected] == [2, 4, 5, 6]
+        assert all("/" not in str(rejected.error).split(":")[0] for rejected in reader.rejected)
+
+
+def test_messages_name_what_was_given(tmp_path: Path) -> None:
+    text = b"no position\n"
+    (tmp_path / "suite.epd").write_bytes(text)
+    with (tmp_path / "suite.epd").open("rb") as file:
+        given = {"bytes": text, "file": io.BytesIO(text), "suite.epd": file}
+        for name, value in given.items():
+            with pytest.raises(EpdbError, match=f"^{name}:1:1: "):
+                list(epdb_chess.read(value))
+            assert "epdb-python" not in repr(epdb_chess.scan(value))
 
 
 def test_sources(suite: Path, games: Path, tmp_path: Path) -> None:

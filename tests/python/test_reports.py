@@ -129,7 +129,7 @@ def test_a_scan_that_stops_early_says_so(tmp_path: Path) -> None:
     path = tmp_path / "many.fen"
     path.write_text((samples.START + "\n") * 50_000)
     scan = epdb_chess.scan(path, batch_size=100)
-    assert scan.report() == ReadReport(0, 0, 0, 0, {}, {}, 0, 0, 0, False)
+    assert scan.report() == ReadReport(0, 0, 0, 0, {}, {}, 0, 0, 0, False, {})
     next(iter(scan))
     assert (scan.report().rows, scan.report().complete) == (100, False)
     few = scan.head(250)

@@ -49,6 +49,8 @@ pub use cursor::ExpressionError;
 pub use structures::describe_structures;
 pub use tree::ExpressionTerm;
 
+#[cfg(feature = "parquet")]
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -250,13 +252,11 @@ impl Expression {
         Expression { root: self.root.with_cells(cells), ..self.clone() }
     }
 
-    /// Ranges of numbers that fields must have where the expression holds: the field, the least and the
-    /// greatest number.
+    /// Appends the ranges of numbers that fields must have where the expression holds. Returns true if nothing
+    /// else decides.
     #[cfg(feature = "parquet")]
-    pub(super) fn ranges(&self) -> Vec<(Field, i128, i128)> {
-        let mut ranges = Vec::new();
-        self.root.ranges(&mut ranges);
-        ranges
+    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, RangeInclusive<i128>)>) -> bool {
+        self.root.ranges(ranges)
     }
 
     /// The tests that operators join, in their order.

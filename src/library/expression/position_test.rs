@@ -1,5 +1,8 @@
 //! Tests of one position, which look at its record only if the position does not decide.
 
+#[cfg(feature = "parquet")]
+use std::ops::RangeInclusive;
+
 use super::board_test::BoardTest;
 use super::tree::Test;
 use crate::field::{BuiltinField, Field};
@@ -45,10 +48,10 @@ impl PositionTest {
         test
     }
 
-    /// Appends the ranges that numbers of fields must have.
+    /// Appends the ranges that numbers of fields must have. Returns true if nothing else decides.
     #[cfg(feature = "parquet")]
-    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {
-        self.test.ranges(ranges);
+    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, RangeInclusive<i128>)>) -> bool {
+        self.test.ranges(ranges)
     }
 
     /// Whether positions exclude records.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+#[cfg(feature = "parquet")]
+use std::ops::RangeInclusive;
 
 use regex::bytes::Regex;
 
@@ -266,19 +268,24 @@ impl Test {
         }
     }
 
-    /// Appends the ranges that numbers of fields must have where the test holds.
+    /// Appends the ranges that numbers of fields must have where the test holds. Returns true if it holds
+    /// wherever they have them.
     #[cfg(feature = "parquet")]
-    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {
-        match self {
-            Test::And(tests) => tests.iter().for_each(|test| test.ranges(ranges)),
-            Test::Compare(Term::Field(field), comparison, term) => {
-                ranges.extend(comparison.range(field, term));
+    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, RangeInclusive<i128>)>) -> bool {
+        let range = match self {
+            Test::And(tests) => {
+                let others = tests.iter().filter(|test| !test.ranges(ranges)).count();
+                return others == 0;
             }
+            Test::Compare(Term::Field(field), comparison, term) => comparison.range(field, term),
             Test::Compare(term, comparison, Term::Field(field)) => {
-                ranges.extend(comparison.turned().range(field, term));
+                comparison.turned().range(field, term)
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        let is_range = range.is_some();
+        ranges.extend(range);
+        is_range
     }
 
     pub(super) fn holds(&self, subject: &EvalContext<'_>) -> bool {
@@ -471,20 +478,22 @@ impl Comparison {
 
     /// The range of a field that is compared with a number or a position key.
     #[cfg(feature = "parquet")]
-    fn range(self, field: &Field, term: &Term) -> Option<(Field, i128, i128)> {
+    fn range(self, field: &Field, term: &Term) -> Option<(Field, RangeInclusive<i128>)> {
         let is_key = *field == Field::BuiltinField(BuiltinField::Key);
         let number = match term {
             Term::Text(text) if is_key => i128::from(parse_key(text)?),
             Term::Number(Number::Whole(number)) if !is_key => *number,
             _ => return None,
         };
-        let (least, greatest) = match self {
-            Comparison::Equal => (number, number),
+        let range = match self {
+            Comparison::Equal => number..=number,
             Comparison::Unequal => return None,
-            Comparison::Less | Comparison::LessOrEqual => (i128::MIN, number),
-            Comparison::Greater | Comparison::GreaterOrEqual => (number, i128::MAX),
+            Comparison::Less => i128::MIN..=number.checked_sub(1)?,
+            Comparison::LessOrEqual => i128::MIN..=number,
+            Comparison::Greater => number.checked_add(1)?..=i128::MAX,
+            Comparison::GreaterOrEqual => number..=i128::MAX,
         };
-        Some((field.clone(), least, greatest))
+        Some((field.clone(), range))
     }
 
     /// The comparison with swapped sides.

@@ -20,9 +20,9 @@ _MIRRORED = {"Eq": "Eq", "Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq"}
 def to_arrow(scan: Scan) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    # Batch by batch, so that signals are handled between batches.
+    # Batch by batch, so that signals are handled between batches. `pa.table` would import pandas, if it is there.
     schema = pa.schema(scan.schema)
-    tables = [pa.table(batch) for batch in scan]
+    tables = [pa.RecordBatchReader.from_stream(batch).read_all() for batch in scan]
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 

@@ -404,9 +404,12 @@ def scan(
 ) -> Scan:
     """Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 
-    `rows` is records, games or moves; `formats/notes/tables.md` lists the columns. `columns` are columns of
-    the table or fields of `where`, or "all" for every column of the table. `score_view` is the view of scores: mover or white. `threads` is the
-    number of threads, by default one per core.
+    `rows` is records, games or moves. `columns` are columns of the table or fields of `where`, or "all" for every
+    column of the table: `scan([], rows="games", columns="all").schema` lists those of games. `score_view` is the view
+    of scores: mover or white. `threads` is the number of threads, by default one per core.
+
+    With `on_error="skip"`, lines, games and rows without a position that cannot be read are left out and counted in
+    `report()`; the column `line` is the number of the line or row, from 1.
 
     `paths` are files, folders, patterns such as `games/**/*.pgn`, addresses, bytes, file objects, or a list of
     these. It can also be a table or a column of Arrow with FENs or packed boards; `on` is the name of its column of

@@ -143,7 +143,8 @@ class ReadReport:
     `rejected` counts lines and games that could not be read, `cut_short` games that end before an illegal
     move, and `left_out` records and games that `where` excludes. `warnings` and `errors` count findings by
     code. Positions of variations and after null moves, and evaluations in comments that could not be read,
-    are counted too. `complete` is true if everything was read to its end.
+    are counted too. `complete` is true if everything was read to its end. `first` has the first finding of each
+    code, with its place.
     """
 
     rows: int
@@ -156,6 +157,7 @@ class ReadReport:
     null_move_positions: int
     unread_evaluations: int
     complete: bool
+    first: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ use rayon::ThreadPool;
 
 use crate::arrow_input::{ArrowInput, is_arrow};
 use crate::errors::{invalid, raised};
+use crate::inputs::with_given_names;
 use crate::scan::{Batch, Schema, schema_capsule, stream_capsule};
 
 /// The positions of a table, of a column, or of an iterable.
@@ -94,7 +95,8 @@ impl Iterator for AnswerStream {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_batch().transpose()?;
-        Some(next.map_err(|error| ArrowError::from_external_error(Box::new(error))))
+        let named = |error: Error| with_given_names(&error.to_string());
+        Some(next.map_err(|error| ArrowError::ExternalError(named(error).into())))
     }
 }
 

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::inputs::with_given_names;
+
 /// A class of `epdb_chess._values`.
 macro_rules! class {
     ($function:ident, $name:literal) => {
@@ -83,6 +85,7 @@ fn exception(
     column: Option<usize>,
     code: Option<&str>,
 ) -> PyErr {
+    let (message, file) = (with_given_names(message), file.as_deref().map(with_given_names));
     let made = class.and_then(|class| class.call1((message, file, line, column, code)));
     made.map_or_else(|error| error, PyErr::from_value)
 }

@@ -1,5 +1,6 @@
 //! Inputs of functions: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,19 @@ use crate::slices::Slice;
 
 /// Bytes that are read from a file object at a time.
 const CHUNK: usize = 1 << 20;
+/// The start of the name of a temporary file. Random characters and `-` follow, and then the name for messages.
+const TEMPORARY: &str = "epdb-python-";
+/// Number of random characters.
+const RANDOM: usize = 12;
+
+/// A text whose names of temporary files are those for messages.
+pub(crate) fn with_given_names(text: &str) -> String {
+    let start = std::env::temp_dir().join(TEMPORARY).display().to_string();
+    let mut parts = text.split(&start);
+    let mut named = parts.next().unwrap_or_default().to_string();
+    named.extend(parts.map(|part| part.get(RANDOM + 1..).unwrap_or(part)));
+    named
+}
 
 /// Files, or a slice of a plan. Bytes, file objects and tables are in temporary files, which are deleted with the
 /// last clone.
@@ -74,16 +88,16 @@ impl Files<'_> {
         if value.is_instance_of::<PyString>() || value.hasattr(intern!(py, "__fspath__"))? {
             self.add_path(py, value.extract()?)
         } else if let Ok(bytes) = value.cast::<PyBytes>() {
-            self.add_temporary(py, "", |file| Ok(file.write_all(bytes.as_bytes())?))
+            self.add_temporary(py, "bytes", |file| Ok(file.write_all(bytes.as_bytes())?))
         } else if is_arrow(value)? {
             let (schema, batches) = ArrowInput::new(value, self.on)?.into_batches();
-            self.add_temporary(py, ".parquet", |file| {
+            self.add_temporary(py, "table", |file| {
                 let file = file.reopen()?;
                 // The stream may be one of Python, which takes the lock of the interpreter itself.
                 py.detach(|| write_table(file, schema, batches)).or_raise(py)
             })
         } else if value.hasattr(intern!(py, "read"))? {
-            self.add_temporary(py, &suffix_of(value)?, |file| copy(value, file))
+            self.add_temporary(py, &name_of(value)?, |file| copy(value, file))
         } else {
             value.try_iter()?.try_for_each(|one| self.add(&one?))
         }
@@ -101,13 +115,15 @@ impl Files<'_> {
         Ok(())
     }
 
+    /// Adds a temporary file, which messages call `name`.
     fn add_temporary(
         &mut self,
         py: Python<'_>,
-        suffix: &str,
+        name: &str,
         write: impl FnOnce(&mut NamedTempFile) -> PyResult<()>,
     ) -> PyResult<()> {
-        let file = Builder::new().prefix("epdb-").suffix(suffix).tempfile();
+        let suffix = format!("-{name}");
+        let file = Builder::new().prefix(TEMPORARY).rand_bytes(RANDOM).suffix(&suffix).tempfile();
         let made = file.map_err(|error| Error::new("cannot make a temporary file").because(error));
         let mut file = made.or_raise(py)?;
         write(&mut file)?;
@@ -117,12 +133,14 @@ impl Files<'_> {
     }
 }
 
-/// The suffix of the name of a file object.
-fn suffix_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// The name of a file object, without its folder.
+fn name_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let name = value.getattr_opt(intern!(value.py(), "name"))?;
-    let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
-    let name = Path::new(&name).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(name.split_once('.').map(|(_, suffix)| format!(".{suffix}")).unwrap_or_default())
+    let name = name.and_then(|name| name.extract::<PathBuf>().ok());
+    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    // `<stdin>` cannot be a part of the name of a file on each system.
+    let name = name.filter(|name| !name.starts_with('<'));
+    Ok(name.map_or_else(|| "file".to_string(), Cow::into_owned))
 }
 
 /// Copies a file object of bytes or of text. Afterwards it has its place again, so it can be read twice.

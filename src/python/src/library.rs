@@ -36,7 +36,7 @@ use crate::errors::{
     OrRaise, entry_class, explored_class, explored_move_class, game_class, invalid, move_class,
 };
 use crate::files::each_item;
-use crate::inputs::{Given, inputs};
+use crate::inputs::{Given, inputs, with_given_names};
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Findings, report_object};
@@ -518,7 +518,7 @@ impl Library {
     }
 
     fn __repr__(&self) -> String {
-        format!("<epdb_chess.Library {:?}>", self.path)
+        with_given_names(&format!("<epdb_chess.Library {:?}>", self.path))
     }
 }
 

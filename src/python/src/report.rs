@@ -6,9 +6,10 @@ use epdb_chess::error::{At, Error, Place};
 use epdb_chess::text::Severity;
 use epdb_source::{CodeFindings, ReadReport};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
 use crate::errors::{raised, read_report_class, rejected_class, warning_class};
+use crate::inputs::with_given_names;
 
 /// The report of a function that reads, and the lines and games that it could not read.
 #[derive(Default)]
@@ -57,7 +58,8 @@ impl Warned {
     /// Issues a warning of Python for each code that is new. A filter of Python may raise it as an
     /// exception.
     pub(crate) fn warn(&mut self, py: Python<'_>, report: &ReadReport) -> PyResult<()> {
-        for (code, CodeFindings { first, place, .. }) in report.warnings() {
+        for (code, found) in report.warnings() {
+            let CodeFindings { first, place, .. } = found;
             if !self.0.insert(code) {
                 continue;
             }
@@ -66,17 +68,23 @@ impl Warned {
                 At::Record(number) | At::Game(number) => (Some(number), None),
                 _ => (None, None),
             };
-            let at = match place.at {
-                At::Line(line) => At::Column { line, column: first.column },
-                at => at,
-            };
-            let place = Place { at, ..place.clone() };
-            let text = format!("{code}: {place}: {}", first.message);
-            let warning = warning_class(py)?.call1((text, &*place.source, line, column, code))?;
+            let text = format!("{code}: {}", shown(found));
+            let source = with_given_names(&place.source);
+            let warning = warning_class(py)?.call1((text, source, line, column, code))?;
             py.import("epdb_chess._values")?.call_method1("warn", (warning,))?;
         }
         Ok(())
     }
+}
+
+/// The first finding of a code, with its place.
+fn shown(found: &CodeFindings) -> String {
+    let CodeFindings { first, place, .. } = found;
+    let at = match place.at {
+        At::Line(line) => At::Column { line, column: first.column },
+        at => at,
+    };
+    with_given_names(&format!("{}: {}", Place { at, ..place.clone() }, first.message))
 }
 
 /// The object of a report.
@@ -97,6 +105,7 @@ pub(crate) fn report_object<'py>(
         report.summary.null_move_positions,
         report.summary.unread_evaluations,
         is_complete,
+        report.findings.iter().map(|(code, found)| (*code, shown(found))).into_py_dict(py)?,
     );
     read_report_class(py)?.call1(fields)
 }

@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use crate::arrow_input::{ArrowInput, SCHEMA, STREAM};
 use crate::errors::{OrRaise, invalid, raised};
 use crate::files::skips;
-use crate::inputs::Given;
+use crate::inputs::{Given, with_given_names};
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Warned, report_object};
@@ -57,9 +57,12 @@ struct Reading {
 
 /// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
-/// `rows` is records, games or moves; `formats/notes/tables.md` lists the columns. `columns` are columns of
-/// the table or fields of `where`, or "all" for every column of the table. `score_view` is the view of scores: mover or white. `threads` is the
-/// number of threads, by default one per core.
+/// `rows` is records, games or moves. `columns` are columns of the table or fields of `where`, or "all" for every
+/// column of the table: `scan([], rows="games", columns="all").schema` lists those of games. `score_view` is the view
+/// of scores: mover or white. `threads` is the number of threads, by default one per core.
+///
+/// With `on_error="skip"`, lines, games and rows without a position that cannot be read are left out and counted in
+/// `report()`; the column `line` is the number of the line or row, from 1.
 ///
 /// `paths` are files, folders, patterns such as `games/**/*.pgn`, addresses, bytes, file objects, or a list of
 /// these. It can also be a table or a column of Arrow with FENs or packed boards; `on` is the name of its column of
@@ -281,7 +284,8 @@ impl Iterator for LimitedScan {
             Ok(batch) => self.noted(batch),
             Err(error) => {
                 self.publish();
-                return Some(Err(error));
+                let text = with_given_names(&error.to_string());
+                return Some(Err(ArrowError::ExternalError(text.into())));
             }
         };
         match self.warn() {
@@ -434,7 +438,7 @@ impl Scan {
     fn __repr__(&self) -> String {
         let names: Vec<&str> = self.schema.fields().iter().map(|it| it.name().as_str()).collect();
         let of = match &self.given.inputs {
-            Inputs::Files(paths) => format!("{paths:?}"),
+            Inputs::Files(paths) => with_given_names(&format!("{paths:?}")),
             Inputs::Slice(slice) => Slice(slice.clone()).__repr__(),
         };
         format!("<epdb_chess.Scan of {of}: {}>", names.join(", "))

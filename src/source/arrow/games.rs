@@ -1,6 +1,8 @@
 //! The table of games.
 
+use std::cell::LazyCell;
 use std::fmt;
+use std::ops::Deref;
 
 use arrow_array::RecordBatch;
 use arrow_array::types::Date32Type;
@@ -120,7 +122,8 @@ impl GameRows {
     /// Writes the row of a game; `other` writes the other columns.
     pub fn write(&self, game: &Game, other: &mut PutOther<'_>, out: &mut Vec<u8>) {
         let white_view = self.0.white_view;
-        self.0.write(out, other, |own, cell| put(own, cell, game, white_view));
+        let scores = LazyCell::new(|| scores(game));
+        self.0.write(out, other, |own, cell| put(own, cell, game, &scores, white_view));
     }
 }
 
@@ -169,7 +172,14 @@ impl GameTable {
     }
 }
 
-fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool) {
+/// Writes the value of one column, if the game has it. `scores` are those of the game.
+fn put(
+    own: GameColumn,
+    mut cells: CellWriter<'_>,
+    game: &Game,
+    scores: &impl Deref<Target = Vec<Option<Score>>>,
+    white_view: bool,
+) {
     match own {
         C::Tag(name) if game.has_tag(name) => cells.text(game.tag(name).unwrap_or_default()),
         C::Tag(_) => {}
@@ -188,10 +198,10 @@ fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool
             cells.numbers(&game.plies().map(|ply| ply.map_or(0, bits)).collect::<Vec<_>>());
         }
         C::Clocks => put_values(cells, &clocks(game)),
-        C::Evaluations => put_values(cells, &evaluations(game, white_view, centipawns)),
-        C::Mates => put_values(cells, &evaluations(game, white_view, moves_to_mate)),
+        C::Evaluations => put_values(cells, &seen(game, scores, white_view, centipawns)),
+        C::Mates => put_values(cells, &seen(game, scores, white_view, moves_to_mate)),
         C::ScoreView => {
-            if has_evaluation(game) {
+            if scores.iter().any(Option::is_some) {
                 cells.text(view_name(white_view));
             }
         }
@@ -258,8 +268,8 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
     clocks
 }
 
-/// A part of the evaluation of the position after each ply.
-fn evaluations(game: &Game, white_view: bool, part: fn(Score) -> Option<i32>) -> Vec<Option<i32>> {
+/// The evaluation of the position after each ply, for its side to move.
+fn scores(game: &Game) -> Vec<Option<Score>> {
     let mut stated = Vec::new();
     let mut engines = Vec::new();
     each_comment(game, |ply, comment| match comment {
@@ -275,14 +285,23 @@ fn evaluations(game: &Game, white_view: bool, part: fn(Score) -> Option<i32>) ->
             }
         }
     });
-    let mut values = Vec::with_capacity(stated.len());
-    for (ply, (stated, engine)) in stated.into_iter().zip(engines).enumerate() {
-        let score = stated.or(engine).and_then(|ce| Score::from_ce(ce.into()).ok());
-        let is_opponents = white_view && turn_after(game, ply) == Color::Black;
-        let value = score.and_then(part);
-        values.push(if is_opponents { value.map(|value| -value) } else { value });
-    }
-    values
+    let scores = stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine));
+    scores.map(|ce| Score::from_ce(ce?.into()).ok()).collect()
+}
+
+/// A part of the score after each ply.
+fn seen(
+    game: &Game,
+    scores: &[Option<Score>],
+    white_view: bool,
+    part: fn(Score) -> Option<i32>,
+) -> Vec<Option<i32>> {
+    let is_turned = |ply: usize| white_view && turn_after(game, ply) == Color::Black;
+    let value = |(ply, score): (usize, &Option<Score>)| {
+        let value = part((*score)?)?;
+        Some(if is_turned(ply) { -value } else { value })
+    };
+    scores.iter().enumerate().map(value).collect()
 }
 
 fn centipawns(score: Score) -> Option<i32> {
@@ -298,18 +317,7 @@ fn moves_to_mate(score: Score) -> Option<i32> {
     Some(if matches!(score, Score::Mates(_)) { moves } else { -moves })
 }
 
-/// Whether [`evaluations`] has a value.
-fn has_evaluation(game: &Game) -> bool {
-    let mut is_found = false;
-    each_comment(game, |ply, comment| {
-        if !is_found && let Some(comment) = comment {
-            let is_stated = evaluation(comment, Color::White).is_some();
-            is_found = is_stated || ply > 0 && engine_score(comment).is_some();
-        }
-    });
-    is_found
-}
-
+/// The side to move after a ply.
 fn turn_after(game: &Game, ply: usize) -> Color {
     let first = game.start().position.turn();
     if ply.is_multiple_of(2) { !first } else { first }
