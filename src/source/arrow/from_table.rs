@@ -24,7 +24,8 @@ use epdb_chess::text::{Profile, ScoreView, fen};
 ///
 /// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the operations.
 /// Other columns replace missing operations: `cp` and `mate` replace `ce`, `depth` replaces `acd`, `knodes`
-/// replaces `acn`, and `move` or `move16` replaces `sm`; in a table without `c9`, `result` replaces it. All further columns are ignored. Columns may have any type whose values fit the type of the table.
+/// replaces `acn`, and `move` or `move16` replaces `sm`; in a table without `c9`, `result` replaces it. All
+/// further columns are ignored. Columns may have any type whose values fit the type of the table.
 ///
 /// `view` is the view of `cp` and `mate`. Without it, the column `score_view` or the metadata name the view.
 ///
@@ -247,9 +248,11 @@ impl<'b> RecordColumns<'b> {
         let has_other =
             |(name, _): &(&str, &str)| Opcode::new(name.as_bytes()).is_ok_and(may_have_result);
         let may_have = self.operations.iter().any(has_column) || others.iter().any(has_other);
+        let has_result =
+            |it: &EpdRecord| it.operands(Opcode::C9).is_some() || it.game_result().is_some();
         let has_result = self.others.is_some()
             && may_have
-            && fen::parse(line, Profile::Lenient).is_ok_and(|it| it.game_result().is_some());
+            && fen::parse(line, Profile::Lenient).is_ok_and(|record| has_result(&record));
         (!has_result).then(|| result.to_string())
     }
 
