@@ -79,38 +79,10 @@
 //!
 //! The features `arrow` (tables), `serde` (values as serde data), `shakmaty` (conversions), `syzygy` (tablebases
 //! for the referee), `parquet` and `remote` (sources on web servers and in object storage) extend these modules.
+//! A feature turns on what it needs: `library` has `source` and `store` with it.
 //!
-//! # Files for common changes
-//!
-//! Each list has the files to change, most important first. `.github/CONTRIBUTING.md` adds tests,
-//! pages and details, and more kinds of changes. Pages under `formats/` specify each format to the
-//! byte.
-//!
-//! - **A new opcode**: a row in `src/chess/model/opcode.rs`; its number in `formats/epd_record.md`, its
-//!   operands in `formats/epd_text.md`, both in the registry of `formats/README.md`, and a sample
-//!   in `formats/golden/epd_record.json`. Rules across opcodes are in
-//!   `src/chess/text/epd/read/consistency.rs`, the merging of two records in `src/chess/model/merge.rs`. Only a
-//!   new kind of operands (beyond integers, moves, strings and the like) touches parsers and
-//!   codecs: `src/chess/text/epd/read/operands.rs`, `src/chess/text/epd/write.rs` and `src/chess/codec/record`.
-//! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where`
-//!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
-//!   `src/library/game_tag.rs`.
-//! - **A new dialect of the explorer**, for clients of another service: a module like
-//!   `src/server/chessdb/mod.rs` or `src/explorer/lichess/mod.rs`, with `routes()` and its handlers,
-//!   which call `src/library/explore`; then `src/server/lib.rs` and `src/server/run.rs`, which
-//!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
-//! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
-//!   file next to `src/archive/blocks/index.rs` (level default) or
-//!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it, and
-//!   `src/archive/coded_blocks.rs` makes it if it belongs to a segment of blocks;
-//!   `src/archive/reader/mod.rs` opens a section of the file, `src/archive/reader/segments.rs`
-//!   opens a section of a segment. A lookup that needs it is in `src/archive/blocks/lookup.rs` or
-//!   `src/archive/rows/reader.rs`. `Archive::verify` in `src/archive/reader/mod.rs` checks it. Its
-//!   page is `formats/archive.md`, with the pages that it names.
-//! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser
-//!   next to `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match
-//!   arm each in `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page
-//!   is `formats/notes/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
+//! Examples of items that come from another crate name that crate: `epdb_library::expression` is
+//! `epdb::library::expression` here. `.github/CONTRIBUTING.md` names the files for common changes.
 //!
 //! # Terms
 //!
@@ -257,7 +229,22 @@ pub mod library {
         };
     }
 
-    /// Conditions on records and games, as in `--where`.
+    /// Conditions on records and games, as in `--where`, which `epdb help where` describes.
+    ///
+    /// A source applies a condition as it is read:
+    ///
+    /// ```
+    /// use epdb::library::expression::Expression;
+    /// use epdb::source::{Source, SourceOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("suite.epd");
+    /// # std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - id \"bare\";\n4k3/8/8/8/8/8/4P3/4K3 w - -\n")?;
+    /// let filter = Expression::parse("pieces <= 2 and has(id)")?;
+    /// let options = SourceOptions { filter: Some(std::sync::Arc::new(filter)), ..Default::default() };
+    /// assert_eq!(Source::open(&path, &options)?.records().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub mod expression {
         #[doc(inline)]
         pub use epdb_library::expression::{Expression, ExpressionError};

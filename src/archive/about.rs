@@ -46,7 +46,7 @@ impl About {
 
     /// Adds values of a key. Values without the form of a fact are left out.
     pub fn join_texts<'a>(&mut self, key: &str, values: impl Iterator<Item = &'a str>) {
-        self.0.extend(values.filter_map(|value| fact((key, value))));
+        self.0.extend(values.filter_map(|value| fact(key, value)));
     }
 
     /// The facts, with this program as the writer.
@@ -68,7 +68,8 @@ impl About {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let mut about = About::default();
         for line in text.split('\n') {
-            let fact = fact(line.split_once(' ')?)?;
+            let (key, value) = line.split_once(' ')?;
+            let fact = fact(key, value)?;
             if about.0.last().is_some_and(|last| *last >= fact) {
                 return None;
             }
@@ -79,7 +80,7 @@ impl About {
 }
 
 /// A fact whose key and value have their form.
-fn fact((key, value): (&str, &str)) -> Option<(String, String)> {
+fn fact(key: &str, value: &str) -> Option<(String, String)> {
     let is_of_key = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_right = (1..=MAX_KEY).contains(&key.len())
         && key.bytes().all(is_of_key)
@@ -93,11 +94,12 @@ impl FromStr for About {
 
     /// Parses `KEY=VALUE`.
     fn from_str(text: &str) -> Result<About, String> {
-        let pair = text.split_once('=').ok_or("write KEY=VALUE, such as licence=CC0-1.0")?;
-        if pair.0 == WRITER {
+        let (key, value) =
+            text.split_once('=').ok_or("write KEY=VALUE, such as licence=CC0-1.0")?;
+        if key == WRITER {
             return Err("`writer` is the program that writes the archive".to_string());
         }
-        let fact = fact(pair).ok_or_else(|| {
+        let fact = fact(key, value).ok_or_else(|| {
             format!(
                 "a key is up to {MAX_KEY} of a-z, 0-9 and `-`, and a value is one line of up to \
                  {MAX_VALUE} bytes"

@@ -261,8 +261,8 @@ impl BitCoder for BitDecoder<'_> {
     }
 }
 
-/// Model of a symbol of some bits. It codes the highest bit first, each bit in the context of the
-/// bits before it.
+/// Model of a symbol of some bits. Codes the highest bit first, each in the context of those
+/// before.
 #[derive(Clone, Debug)]
 pub(super) struct SymbolModel {
     models: Box<[BitModel]>,
@@ -270,7 +270,6 @@ pub(super) struct SymbolModel {
 }
 
 impl SymbolModel {
-    /// Model of symbols of `bits` bits.
     pub(super) fn new(bits: u32) -> SymbolModel {
         SymbolModel { models: vec![BitModel::default(); 1 << bits].into(), bits }
     }
@@ -383,8 +382,7 @@ impl BitModels for IntegerModel {
     }
 }
 
-/// Rounds a count to three significant bits, unless it is below 8, and returns a code for the
-/// result.
+/// Returns a code for a count, which is rounded to three significant bits from 8 on.
 pub(super) fn encode_count(count: u32) -> u32 {
     match count {
         0..8 => count,

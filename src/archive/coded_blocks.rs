@@ -51,7 +51,7 @@ impl Coding<'_> {
         } else {
             records.code_for_numbers(index_records)?
         };
-        Ok(self.coded(records, segment, (arrangement, index_records)))
+        Ok(self.coded(records, segment, arrangement, index_records))
     }
 
     /// Sorts records, which get new numbers, and codes them.
@@ -59,24 +59,33 @@ impl Coding<'_> {
         &self,
         mut records: BlockSegmentBuilder,
     ) -> Result<CodedBlocks, ArchiveError> {
-        let index_records = self.index_records(&records)?;
-        let segment = records.code(index_records)?;
-        let given = self.size(&records, &segment, (Arrangement::Original, index_records))?;
+        let (_, _, given) = self.code_and_measure(&mut records, Arrangement::Original)?;
         let arrangement = Arrangement::Renumbered;
         records.sort(arrangement);
-        let index_records = self.index_records(&records)?;
-        let segment = records.code(index_records)?;
-        let sorted = self.size(&records, &segment, (arrangement, index_records))?;
+        let (segment, index_records, sorted) = self.code_and_measure(&mut records, arrangement)?;
         let sizes = Some(SortedSizes { sorted, given });
-        let coded = self.coded(records, segment, (arrangement, index_records));
+        let coded = self.coded(records, segment, arrangement, index_records);
         Ok(CodedBlocks { sizes, ..coded })
+    }
+
+    /// Codes records. Returns the segment, the records of an index block, and the size in bytes.
+    fn code_and_measure(
+        &self,
+        records: &mut BlockSegmentBuilder,
+        arrangement: Arrangement,
+    ) -> Result<(CodedSegment, u32, u64), ArchiveError> {
+        let index_records = self.index_records(records)?;
+        let segment = records.code(index_records)?;
+        let size = self.size(records, &segment, arrangement, index_records)?;
+        Ok((segment, index_records, size))
     }
 
     fn coded(
         &self,
         records: BlockSegmentBuilder,
         segment: CodedSegment,
-        (arrangement, index_records): (Arrangement, u32),
+        arrangement: Arrangement,
+        index_records: u32,
     ) -> CodedBlocks {
         let has_separators = arrangement != Arrangement::Original && self.may_have_separators;
         CodedBlocks {
@@ -90,7 +99,6 @@ impl Coding<'_> {
         }
     }
 
-    /// Number of records in an index block.
     fn index_records(&self, records: &BlockSegmentBuilder) -> Result<u32, ArchiveError> {
         self.options.block_records.map_or_else(|| records.records_of_a_block(), Ok)
     }
@@ -100,7 +108,8 @@ impl Coding<'_> {
         &self,
         records: &BlockSegmentBuilder,
         segment: &CodedSegment,
-        (arrangement, index_records): (Arrangement, u32),
+        arrangement: Arrangement,
+        index_records: u32,
     ) -> Result<u64, ArchiveError> {
         let finding = match arrangement {
             _ if !self.options.index => 0,
@@ -119,7 +128,7 @@ impl Coding<'_> {
         index_records: u32,
     ) -> Result<usize, ArchiveError> {
         let mut entries = PartEntries::new(self.options.memory_bytes / 8);
-        entries.push_blocks(records, (0, index_records))?;
+        entries.push_blocks(records, 0, index_records)?;
         let blocks = records.blocks(index_records).count() as u32;
         let mut out = Sink::new(Vec::new());
         blocks::write_index(entries, blocks, 0, &mut out)?;

@@ -13,30 +13,24 @@ use epdb_chess::text::fields::{
     CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
 };
 
-/// Number of columns of a row.
 pub(super) const COLUMNS: usize = 13;
-/// Index of the column with the form: the dialect of castling rights, and flags for operations and
-/// counters.
+/// Index of the column of the form: dialect of castling rights, flags for operations and counters.
 pub(super) const FORM: usize = 0;
 /// Index of the column with side to move and castling rights.
 pub(super) const STATE: usize = 1;
-/// Index of the first of the eight rank columns. A rank is a number of eight nibbles; the a-file
-/// has the lowest.
+/// Index of the first of eight rank columns: numbers of eight nibbles, the a-file lowest.
 pub(super) const RANKS: usize = 2;
-/// Index of the column with the file of the en passant square. The column is 0 if there is no square, and 1
-/// for the a-file.
+/// Index of the column of the file of the en passant square: 0 if there is none, 1 for the a-file.
 pub(super) const EN_PASSANT: usize = 10;
 /// Index of the column with the fullmove number. Its value is 0 if there is no fullmove number.
 pub(super) const FULLMOVE: usize = 11;
 /// Index of the column with the halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
-/// True if a column is one of the eight ranks.
 pub(super) fn is_rank(column: usize) -> bool {
     (RANKS..EN_PASSANT).contains(&column)
 }
 
-/// Names of the columns.
 pub(super) const NAMES: [&str; COLUMNS] = [
     "form",
     "side to move and castling",
@@ -57,7 +51,6 @@ pub(super) const NAMES: [&str; COLUMNS] = [
 /// missing there are usually on the ranks in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
-/// The column of each rank.
 const COLUMN_OF_RANK: [usize; 8] = [2, 3, 6, 8, 9, 7, 5, 4];
 
 /// Letters of the codes 1 to 12 of a nibble. Other codes have no letter, and no valid row has them.
@@ -197,7 +190,6 @@ impl Row {
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
-    /// True if the other row has the same pieces.
     pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
         self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
     }
@@ -216,8 +208,9 @@ impl Row {
             for (code, role) in (1..).zip(ROLES) {
                 let code = piece_code(code, color);
                 let pieces = board.pieces(color, role).bits();
-                let has = |place: usize| if code >> place & 1 == 1 { pieces } else { 0 };
-                (0..).zip(&mut bits).for_each(|(place, bits)| *bits |= has(place));
+                for (place, bits) in bits.iter_mut().enumerate() {
+                    *bits |= if code >> place & 1 == 1 { pieces } else { 0 };
+                }
             }
         }
         for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
@@ -231,8 +224,7 @@ impl Row {
     /// Sets the columns of a position other than the ranks, which are already set.
     fn put_fields(&mut self, position: &Position) {
         let mut state = u32::from(position.turn() == Color::Black);
-        let home = |color: Color| Home::new(self.rank(color.back_rank().into()), color);
-        let homes = Color::ALL.map(home);
+        let homes = Color::ALL.map(|color| self.home(color));
         for (nth, (color, side)) in rights().enumerate() {
             if let Some(file) = position.castling().rook(color, side) {
                 let code = match homes[color as usize].outermost(side) {
@@ -266,7 +258,6 @@ impl Row {
         self.0[FORM] & OPERATIONS != 0
     }
 
-    /// Toggles the flag for operations.
     pub(super) const fn change_operations(&mut self) {
         self.0[FORM] ^= OPERATIONS;
     }
@@ -283,8 +274,7 @@ impl Row {
         self.0[COLUMN_OF_RANK[rank]]
     }
 
-    /// Place of the counters. `None` for an invalid form, or if the row has counters that the form
-    /// excludes.
+    /// Place of the counters. `None` if the form is invalid or excludes the row's counters.
     fn counter_place(&self) -> Option<CounterPlace> {
         let place = *PLACES.get((self.0[FORM] >> COUNTERS_SHIFT) as usize)?;
         let clock_is_right = place.has_clock() || self.0[HALFMOVE] == 0;
@@ -292,15 +282,13 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// True if the state is valid: it has only defined bits, and has at least one right if the form
-    /// has Shredder's letters.
+    /// True if the state has only defined bits, and some right if the form has Shredder's letters.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
-    /// Returns the record, without the operations that are not counters. `None` if no record has
-    /// this row.
+    /// The record, without operations that are not counters. `None` if no record has this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
         if self.0[FORM] & SHREDDER != 0 {
@@ -329,22 +317,28 @@ impl Row {
         let board = self.board()?;
         let mut castling = Castling::NONE;
         for (nth, (color, side)) in rights().enumerate() {
-            let back_rank = self.rank(color.back_rank().into());
-            let outermost = Home::new(back_rank, color).outermost(side);
+            let outermost = self.home(color).outermost(side);
             let file = match self.right(nth) {
                 0 => continue,
                 OUTERMOST => outermost?,
-                code => Some((code - EXPLICIT) as u8).filter(|&file| Some(file) != outermost)?,
+                code => (code - EXPLICIT) as u8,
             };
+            // The right of the outermost rook has only one code.
+            if self.right(nth) != OUTERMOST && outermost == Some(file) {
+                return None;
+            }
             castling.set(color, side, Some(file));
         }
-        let turn = self.turn();
-        let en_passant = match self.0[EN_PASSANT] {
-            0 => None,
-            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
-            _ => return None,
-        };
-        Position::new(board, turn, castling, en_passant).ok()
+        Position::new(board, self.turn(), castling, self.en_passant()?).ok()
+    }
+
+    /// The en passant square, if any; `None` for an invalid file.
+    fn en_passant(&self) -> Option<Option<Square>> {
+        match self.0[EN_PASSANT] {
+            0 => Some(None),
+            file @ 1..=8 => Some(Some(Square::at(file as u8 - 1, en_passant_rank(self.turn())))),
+            _ => None,
+        }
     }
 
     /// The placement; `None` for invalid codes.
@@ -362,8 +356,9 @@ impl Row {
                 |place: usize| if code >> place & 1 == 1 { planes[place] } else { !planes[place] };
             (0..4).map(is_set).fold(!0, |set, other| set & other)
         });
-        let all = sets.iter().fold(0, |all, set| all | set);
-        (all == planes.iter().fold(0, |all, plane| all | plane)).then(|| Board::from_sets(&sets))
+        let pieces = sets.iter().fold(0, |all, set| all | set);
+        let occupied = planes.iter().fold(0, |all, plane| all | plane);
+        if pieces == occupied { Some(Board::from_sets(&sets)) } else { None }
     }
 
     /// Appends the record as canonical text without line end. Returns `None` if no record has this
@@ -372,12 +367,7 @@ impl Row {
         if self.has_operations() {
             return None;
         }
-        let turn = self.turn();
-        let en_passant = match self.0[EN_PASSANT] {
-            0 => None,
-            file @ 1..=8 => Some(Square::at(file as u8 - 1, en_passant_rank(turn))),
-            _ => return None,
-        };
+        let en_passant = self.en_passant()?;
         let ranks = self.ranks()?;
         let line = Line {
             placement: Placement::Ranks {
@@ -385,7 +375,7 @@ impl Row {
                 ranks: &ranks,
                 letters: &LETTERS,
             },
-            turn,
+            turn: self.turn(),
             castling: self.castling_text()?,
             en_passant,
             counters: self.counter_text()?,
@@ -411,9 +401,10 @@ impl Row {
         }
         let homes = Color::ALL.map(|color| self.home(color));
         if set & !ALL_OUTERMOST == 0 {
-            let set = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;
+            // The lowest bits of four codes, side by side.
+            let rights = (set | set >> 3 | set >> 6 | set >> 9) as u8 & 15;
             let possible = homes[0].sides() | homes[1].sides() << 2;
-            return (set & !possible == 0).then(|| CLASSIC[usize::from(set)]);
+            return (rights & !possible == 0).then(|| CLASSIC[usize::from(rights)]);
         }
         let mut text = CastlingText::NONE;
         for (nth, (color, side)) in rights().enumerate() {
@@ -581,8 +572,7 @@ impl Home {
     }
 }
 
-/// The values of `hmvc` and `fmvn`; `None` if the operation is missing or a row cannot hold its
-/// value.
+/// The values of `hmvc` and `fmvn`; `None` if there is none or a row cannot hold it.
 fn counter_operations(record: &EpdRecord) -> (Option<u32>, Option<u32>) {
     let value = |opcode| {
         let [Operand::Integer(value)] = record.operands(opcode)? else { return None };

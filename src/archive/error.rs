@@ -132,7 +132,6 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// The error for a part.
     pub(super) const fn at(self, part: &'static str, number: u64) -> ArchiveError {
         let number = Some(number);
         match self {

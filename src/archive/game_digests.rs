@@ -58,7 +58,8 @@ pub(super) fn write(
     out: &mut Sink<impl Write>,
 ) -> Result<(Section, GameSet), ArchiveError> {
     out.begin();
-    let (mut table, mut group) = (Vec::new(), Vec::new());
+    let mut table = Vec::new();
+    let mut group = Vec::new();
     let mut games = GameSet::default();
     while let Some((digest, _)) = sorted.next_entry()? {
         let Some(digest) = digest.first_chunk() else { continue };
@@ -93,7 +94,6 @@ pub(super) struct GameDigestsSection {
 }
 
 impl GameDigestsSection {
-    /// Reads the table of a section.
     pub(super) fn read(
         file: &ArchiveBytes,
         section: Section,
@@ -109,14 +109,12 @@ impl GameDigestsSection {
         }
         let table = file.read(start + games * size_of::<GameDigest>() as u64..tail_start, PART)?;
         let table = <[GroupEntry]>::ref_from_bytes(&table).map_err(|_| corrupt())?.to_vec();
-        if check::holds(Tail::of(&table, games).check.get(), tail.check.get()) {
-            Ok(GameDigestsSection { start, table, games })
-        } else {
-            Err(corrupt())
+        if !check::holds(Tail::of(&table, games).check.get(), tail.check.get()) {
+            return Err(corrupt());
         }
+        Ok(GameDigestsSection { start, table, games })
     }
 
-    /// Finds the digest of a game.
     pub(super) fn get(
         &self,
         file: &ArchiveBytes,
@@ -127,11 +125,10 @@ impl GameDigestsSection {
         let Some(nth) = after.checked_sub(1) else { return Ok(None) };
         let bytes = file.read(self.range_of(nth..after), PART)?;
         let group = self.group(nth, &bytes)?;
-        let place = group.binary_search_by_key(&hash, |digest| hash_of(digest)).ok();
-        Ok(place.and_then(|place| group.get(place).copied()))
+        let found = group.binary_search_by_key(&hash, |digest| hash_of(digest));
+        Ok(found.ok().map(|place| group[place]))
     }
 
-    /// Visits all digests.
     pub(super) fn each<E: From<ArchiveError>>(
         &self,
         file: &ArchiveBytes,

@@ -25,7 +25,6 @@ impl IndexEntries {
         self.0.push(&(u128::from(key) << 32 | u128::from(place)).to_be_bytes()[4..], &[])
     }
 
-    /// Number of entries.
     pub(super) fn len(&self) -> u64 {
         self.0.len()
     }
@@ -39,9 +38,11 @@ impl IndexEntries {
         let mut last = None;
         while let Some((bytes, _)) = sorted.next_entry()? {
             let bits = bytes.iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
-            if last.replace(bits) != Some(bits) {
-                visit(((bits >> 32) as u64, bits as u32))?;
+            if last == Some(bits) {
+                continue;
             }
+            last = Some(bits);
+            visit(((bits >> 32) as u64, bits as u32))?;
         }
         Ok(())
     }
@@ -64,8 +65,7 @@ impl BoardMap {
         self.0.is_empty()
     }
 
-    /// Calls `visit` with the index of each query for this board. Returns false if a visit ended
-    /// the search.
+    /// Calls `visit` with the index of each query for this board. False if a visit ended this.
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,

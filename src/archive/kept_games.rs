@@ -66,7 +66,6 @@ impl Tail {
 pub(super) struct KeptGamesWriter(Sorter);
 
 impl KeptGamesWriter {
-    /// Makes a writer that uses about `memory_bytes`.
     pub(super) fn new(memory_bytes: usize) -> KeptGamesWriter {
         KeptGamesWriter(Sorter::new(temp_dir(), memory_bytes))
     }
@@ -83,12 +82,17 @@ impl KeptGamesWriter {
         out.begin();
         let start = out.offset();
         let mut sorted = self.0.finish()?;
-        let (mut table, mut games) = (Vec::new(), 0_u64);
+        let mut table = Vec::new();
+        let mut games = 0_u64;
         let mut last: Option<(GameId, Vec<u8>)> = None;
-        let (mut first, mut block) = ([0; GameId::LEN], Vec::new());
+        // The games of the next block, and the id of the first of them.
+        let mut block = Vec::new();
+        let mut first = [0; GameId::LEN];
         while let Some((id, game)) = sorted.next_entry()? {
             let Some(&id) = id.first_chunk() else { continue };
-            if let Some((_, before)) = last.as_ref().filter(|(before, _)| before.0 == id) {
+            if let Some((last_id, before)) = &last
+                && last_id.0 == id
+            {
                 kept_game::check_same(GameId(id), [before, game])?;
                 continue;
             }
@@ -136,7 +140,6 @@ fn put_block(
 /// The section of an archive, open for reading.
 pub(super) struct KeptGamesSection<'a> {
     file: &'a ArchiveBytes,
-    /// Range of the blocks in the file.
     blocks: Range<u64>,
     table: &'a [BlockEntry],
     games: u64,
@@ -145,7 +148,6 @@ pub(super) struct KeptGamesSection<'a> {
 }
 
 impl<'a> KeptGamesSection<'a> {
-    /// Reads the table of a section.
     pub(super) fn read(
         file: &'a ArchiveBytes,
         section: Section,
@@ -164,7 +166,8 @@ impl<'a> KeptGamesSection<'a> {
             return Err(corrupt());
         }
         let table = <[BlockEntry]>::ref_from_bytes(table).map_err(|_| corrupt())?;
-        let (blocks, games) = (start..table_start, tail.games.get());
+        let blocks = start..table_start;
+        let games = tail.games.get();
         let end = table.last().map(|last| last.end.get());
         if end != Some(blocks.end - blocks.start) || games == 0 {
             return Err(corrupt());
@@ -172,7 +175,6 @@ impl<'a> KeptGamesSection<'a> {
         Ok(KeptGamesSection { file, blocks, table, games, memory_bytes })
     }
 
-    /// Number of games.
     pub(super) const fn len(&self) -> u64 {
         self.games
     }
@@ -194,8 +196,7 @@ impl<'a> KeptGamesSection<'a> {
         Ok(found.map(|game| game.to_vec()))
     }
 
-    /// Receives the blocks of these games and of about the first `first` ones together, if the archive is read by
-    /// ranges.
+    /// Receives the blocks of these games, about the first `first` together, from a remote archive.
     pub(super) fn prefetch(&self, ids: &[GameId], first: u64) -> Result<(), ArchiveError> {
         self.file.prefetch(|| {
             let in_a_block = (self.games / self.table.len().max(1) as u64).max(1);
@@ -208,7 +209,6 @@ impl<'a> KeptGamesSection<'a> {
         })
     }
 
-    /// The block that may have a game.
     fn block_of(&self, id: GameId) -> Option<usize> {
         self.table.partition_point(|block| block.first <= id.0).checked_sub(1)
     }
@@ -244,10 +244,11 @@ impl<'a> KeptGamesSection<'a> {
         while !cursor.rest().is_empty() {
             let game = cursor.string_4().map_err(|_| damaged())?;
             let id = kept_game::id_of(game);
-            let follows = match last.replace(id) {
+            let follows = match last {
                 None => Some(id.0) == first,
                 Some(last) => last < id,
             };
+            last = Some(id);
             if !follows || next.is_some_and(|next| id.0 >= next) {
                 return Err(damaged().into());
             }
@@ -259,16 +260,16 @@ impl<'a> KeptGamesSection<'a> {
     /// The bytes of a block in the file.
     fn range_of(&self, nth: usize) -> Result<Range<u64>, ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
-        let end_of = |nth: usize| self.table.get(nth).map(|entry| entry.end.get());
-        let start = nth.checked_sub(1).map_or(Some(0), end_of).ok_or_else(damaged)?;
-        let end = end_of(nth).ok_or_else(damaged)?;
+        let end_of =
+            |nth: usize| self.table.get(nth).map(|entry| entry.end.get()).ok_or_else(damaged);
+        let start = if nth == 0 { 0 } else { end_of(nth - 1)? };
+        let end = end_of(nth)?;
         if start > end || end > self.blocks.end - self.blocks.start {
             return Err(damaged());
         }
         Ok(self.blocks.start + start..self.blocks.start + end)
     }
 
-    /// Decompresses the games of a block.
     fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         // The bytes are copied, because zstd must not see bytes that another process may change.

@@ -31,15 +31,14 @@ fn changed_squares(before: &Row, row: &Row) -> Option<u64> {
     let columns = RANKS..EN_PASSANT;
     let differ = before.0[columns.clone()].iter().zip(&row.0[columns]).map(|(a, b)| a ^ b);
     let changed = Row::squares(differ);
+    // A capture en passant changes three squares, and castling up to four.
     (2..=4).contains(&changed.count_ones()).then_some(changed)
 }
 
-/// The decoded rows of a block.
 #[derive(Default, Debug)]
 pub(super) struct ReadRows {
     pub(super) rows: Vec<Row>,
-    /// For each row the move that predicted it, if any. The list ends with the last row that a move
-    /// predicted.
+    /// The move that predicted each row, if any, up to the last row that a move predicted.
     pub(super) moves: Vec<Option<Move>>,
 }
 
@@ -47,14 +46,14 @@ impl ReadRows {
     /// Adds a row, and the move that predicted it, if any.
     pub(super) fn push(&mut self, row: Row, mv: Option<Move>) {
         if mv.is_some() {
+            // The rows since the last move had none.
             self.moves.resize(self.rows.len(), None);
             self.moves.push(mv);
         }
         self.rows.push(row);
     }
 
-    /// Flips all rows. The moves are dropped: only operations need them, and flipped rows have no
-    /// operations.
+    /// Flips all rows, and drops the moves: only operations need them, which flipped rows lack.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }
@@ -64,8 +63,7 @@ impl ReadRows {
 /// The moves that lead from each row of a block to the next. They are searched for when needed.
 pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
-    /// For each row: the result of the search. The outer `None` means that the row was not searched
-    /// yet.
+    /// The result of the search for each row. The outer `None` means that it was not searched yet.
     moves: Vec<Option<Option<Move>>>,
 }
 

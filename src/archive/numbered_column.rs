@@ -3,7 +3,6 @@
 /// A column of all rows. Its distinct values are numbered in order of their first occurrence.
 pub(super) struct NumberedColumn {
     pub(super) values: Vec<u32>,
-    /// Number of occurrences of each value.
     pub(super) counts: Vec<u32>,
     /// For each row the number of its value.
     pub(super) numbers: Vec<u32>,
@@ -65,9 +64,9 @@ impl ValueNumbers {
         if self.values.len() * 2 > self.slots.len() {
             let values = std::mem::take(&mut self.values);
             self.slots = vec![(0, 0); self.slots.len() * 2];
-            values.into_iter().for_each(|value| {
+            for value in values {
                 self.number(value);
-            });
+            }
         }
         number
     }

@@ -154,6 +154,17 @@ impl<'a> RansDecoder<'a> {
     }
 }
 
+/// Returns the starts of the intervals of symbols with these counts, and then [`SCALE`].
+pub(super) fn starts<const LEN: usize>(counts: &[u32]) -> [u16; LEN] {
+    let mut starts = [SCALE as u16; LEN];
+    let mut next = 0;
+    for (start, freq) in starts.iter_mut().zip(normalise(counts)) {
+        *start = next;
+        next += freq;
+    }
+    starts
+}
+
 /// Scales counts to frequencies that add up to [`SCALE`], each at least 1. There may be at most
 /// [`SCALE`] counts.
 pub(super) fn normalise(counts: &[u32]) -> Vec<u16> {

@@ -32,7 +32,6 @@ const IN_MEMORY: usize = 4 << 20;
 
 const PART: &str = "side data";
 
-/// Header of a chunk.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ChunkHead {
@@ -65,23 +64,36 @@ mod step {
     pub(super) const FILE: u8 = 4;
 }
 
-/// Difference of a line from the canonical line.
+/// Difference of a line from the canonical line. All bytes before the dropped ones stay too.
 struct Edit {
+    /// Number of bytes that stay at the end of the line.
     kept: usize,
+    /// Number of bytes before them that are dropped.
     dropped: usize,
+    /// The bytes in place of the dropped ones.
     put_in: Vec<u8>,
 }
 
 impl Edit {
     fn between(canonical: &[u8], raw: &[u8]) -> Edit {
-        let kept = canonical.iter().rev().zip(raw.iter().rev()).take_while(|(a, b)| a == b).count();
-        let max = canonical.len().min(raw.len()) - kept;
-        let first = canonical.iter().zip(raw).take(max).take_while(|(a, b)| a == b).count();
+        let same_at_end =
+            canonical.iter().rev().zip(raw.iter().rev()).take_while(|(a, b)| a == b).count();
+        // No byte may count at both ends.
+        let max = canonical.len().min(raw.len()) - same_at_end;
+        let same_at_start = canonical.iter().zip(raw).take(max).take_while(|(a, b)| a == b).count();
         Edit {
-            kept,
-            dropped: canonical.len() - kept - first,
-            put_in: raw[first..raw.len() - kept].to_vec(),
+            kept: same_at_end,
+            dropped: canonical.len() - same_at_end - same_at_start,
+            put_in: raw[same_at_start..raw.len() - same_at_end].to_vec(),
         }
+    }
+
+    fn take(script: &mut &[u8]) -> Option<Edit> {
+        Some(Edit {
+            kept: usize::try_from(take_number(script)?).ok()?,
+            dropped: usize::try_from(take_number(script)?).ok()?,
+            put_in: take_sized(script)?.to_vec(),
+        })
     }
 
     fn apply(&self, canonical: &[u8], out: &mut Vec<u8>) -> Option<()> {
@@ -98,7 +110,6 @@ pub(super) struct VerbatimWriter {
     spool: SpooledTempFile,
     /// Names of the files. Each name follows its length.
     names: Vec<u8>,
-    /// Number of files.
     files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
@@ -120,7 +131,6 @@ impl VerbatimWriter {
         }
     }
 
-    /// Begins a file.
     pub(super) fn file(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.files = self.files.checked_add(1).ok_or(ArchiveError::LimitExceeded {
             what: "files",
@@ -206,7 +216,6 @@ impl VerbatimWriter {
         Ok(())
     }
 
-    /// Writes the names of the files.
     pub(super) fn write_names<W: Write>(&self, out: &mut Sink<W>) -> Result<(), ArchiveError> {
         out.put(&self.files.to_le_bytes())?;
         Ok(out.put(&self.names)?)
@@ -240,20 +249,19 @@ impl VerbatimWriter {
     }
 }
 
-/// The names of the files of a verbatim archive.
-pub(super) fn names(mut bytes: &[u8]) -> Result<Vec<String>, ArchiveError> {
+pub(super) fn names(bytes: &[u8]) -> Result<Vec<String>, ArchiveError> {
     at_most("bytes of file names", bytes.len() as u64, MAX_NAMES)?;
-    let corrupt = ArchiveError::corrupt(SectionKind::FileNames.name());
-    let names = (|| {
-        let count = u32::from_le_bytes(*bytes.split_off(..4)?.first_chunk()?);
-        let mut names = Vec::new();
-        for _ in 0..count {
-            let name = take_sized(&mut bytes)?;
-            names.push(str::from_utf8(name).ok()?.to_string());
-        }
-        bytes.is_empty().then_some(names)
-    })();
-    names.ok_or(corrupt)
+    parse_names(bytes).ok_or(ArchiveError::corrupt(SectionKind::FileNames.name()))
+}
+
+fn parse_names(bytes: &[u8]) -> Option<Vec<String>> {
+    let (count, mut rest) = bytes.split_first_chunk()?;
+    let mut names = Vec::new();
+    for _ in 0..u32::from_le_bytes(*count) {
+        let name = take_sized(&mut rest)?;
+        names.push(str::from_utf8(name).ok()?.to_string());
+    }
+    rest.is_empty().then_some(names)
 }
 
 /// A piece of the input of a verbatim archive; see [`super::Archive::restore`].
@@ -277,7 +285,6 @@ pub enum SalvagedFile<'a> {
     Lost(usize),
 }
 
-/// A chunk of side data.
 struct Chunk<'a> {
     number: u64,
     /// Numbers of the records of the chunk.
@@ -385,10 +392,10 @@ impl Chunk<'_> {
         let (script, canonical) = self.open(memory_bytes, text)?;
         let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
         play(&script, &mut lines, names, visit, || self.corrupt())?;
-        match lines.next() {
-            None => Ok(()),
-            Some(_) => Err(self.corrupt().into()),
+        if lines.next().is_some() {
+            return Err(self.corrupt().into());
         }
+        Ok(())
     }
 }
 
@@ -493,17 +500,10 @@ fn play<'a, 'n, E: From<ArchiveError>>(
                 }
             }
             step::EDIT => {
-                let edit = (|| {
-                    Some(Edit {
-                        kept: usize::try_from(take_number(&mut script)?).ok()?,
-                        dropped: usize::try_from(take_number(&mut script)?).ok()?,
-                        put_in: take_sized(&mut script)?.to_vec(),
-                    })
-                })();
+                let edit = Edit::take(&mut script).ok_or_else(&corrupt)?;
+                let line = lines.next().ok_or_else(&corrupt)?;
                 raw.clear();
-                let is_applied =
-                    edit.zip(lines.next()).and_then(|(edit, line)| edit.apply(line, &mut raw));
-                is_applied.ok_or_else(&corrupt)?;
+                edit.apply(line, &mut raw).ok_or_else(&corrupt)?;
                 visit(Restored::Bytes(&raw))?;
             }
             step::ASIDE => visit(Restored::Bytes(take_sized(&mut script).ok_or_else(&corrupt)?))?,

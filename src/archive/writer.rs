@@ -34,6 +34,8 @@ use epdb_chess::text::{FormatOptions, epd};
 /// Bytes of memory that coding takes for each byte of a record that is not coded yet.
 const CODING_FACTOR: usize = 8;
 const MIN_MEMORY: usize = 32 << 20;
+/// Memory in bytes that rows take at most before their segment ends.
+const MAX_WAITING_ROWS: usize = 64 << 20;
 /// Maximum number of segments with separators. The number is small, because a lookup looks into
 /// each of these segments.
 const MAX_SORTED: usize = 64;
@@ -67,10 +69,8 @@ pub struct ArchiveWriter<W> {
     keys: IndexEntries,
     /// Entries of the position index, at level default.
     entries: PartEntries,
-    /// Records of a sorted archive of level fast. They are written at the end, in the order of
-    /// their keys.
+    /// Records of a sorted archive of level fast, which are written at the end in key order.
     unsorted: Option<Sorter>,
-    /// Number of records so far.
     records: u64,
     blocks: u64,
     /// Number of segments with separators.
@@ -246,18 +246,18 @@ impl<W: Write> ArchiveWriter<W> {
     /// Counts a record, and ends its segment if that is full.
     fn end_record(&mut self) -> Result<(), ArchiveError> {
         self.records += 1;
-        let memory_bytes = self.options.memory_bytes / 2;
+        let waiting_bytes = self.options.memory_bytes / 2;
         let is_full = self.records - self.segment_start == u64::from(self.options.segment_records)
             || match self.options.level {
                 Level::Fast => {
                     // The sorter of sorted records takes memory too.
-                    let memory_bytes =
-                        if self.options.sorted { memory_bytes / 2 } else { memory_bytes };
-                    self.rows_waiting.memory_used() > memory_bytes.min(64 << 20)
+                    let rows_bytes =
+                        if self.options.sorted { waiting_bytes / 2 } else { waiting_bytes };
+                    self.rows_waiting.memory_used() > rows_bytes.min(MAX_WAITING_ROWS)
                 }
                 Level::Default => {
                     self.blocks_waiting.is_full()
-                        || self.blocks_waiting.memory_used() * CODING_FACTOR > memory_bytes
+                        || self.blocks_waiting.memory_used() * CODING_FACTOR > waiting_bytes
                 }
             };
         if is_full { self.end_segment() } else { Ok(()) }
@@ -327,10 +327,13 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
-        let first = std::mem::replace(&mut self.segment_start, self.records);
+        let first = self.segment_start;
         if self.records == first {
             return Ok(());
         }
+        self.segment_start = self.records;
+        let index_records =
+            self.options.block_records.unwrap_or(blocks::MAX_RECORDS_WITH_OPERATIONS);
         let segment = SegmentEntry {
             first_record: first.into(),
             first_block: self.blocks.into(),
@@ -339,11 +342,7 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self
-                .options
-                .block_records
-                .unwrap_or(blocks::MAX_RECORDS_WITH_OPERATIONS) as u16)
-                .into(),
+            index_records: (index_records as u16).into(),
         };
         match self.options.level {
             Level::Fast => self.put_rows(segment),
@@ -404,7 +403,10 @@ impl<W: Write> ArchiveWriter<W> {
         let may_have_separators = options.index && self.sorted_segments < MAX_SORTED;
         let code = move || CodedBlocks::new(waiting, &options, may_have_separators);
         self.coding = Some((segment, Spawned::new(code)));
-        before.map_or(Ok(()), |(segment, coded)| self.put_blocks(segment, coded))
+        if let Some((segment, coded)) = before {
+            self.put_blocks(segment, coded)?;
+        }
+        Ok(())
     }
 
     /// Waits for the segment that other threads are coding; `None` if there is none.
@@ -430,7 +432,8 @@ impl<W: Write> ArchiveWriter<W> {
         segment.block_records = coded.block_records.into();
         segment.index_records = (blocks.index_records as u16).into();
         segment.identity = blocks.identity.into();
-        (segment.coder, segment.flags) = (coded.coder, coded.flags);
+        segment.coder = coded.coder;
+        segment.flags = coded.flags;
         let mut parts = Vec::new();
         if coded.coder == CODER_TREE {
             parts.push((SectionKind::Model, vec![&coded.model[..]]));
@@ -446,7 +449,7 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(separators) = blocks.separators {
             self.separators.push((self.segments.len() as u32, separators));
         } else if self.options.index {
-            self.entries.push_blocks(&blocks.records, (self.blocks, blocks.index_records))?;
+            self.entries.push_blocks(&blocks.records, self.blocks, blocks.index_records)?;
         }
         self.blocks += u64::from(segment.records.get().div_ceil(blocks.index_records));
         self.put_segment(segment, &parts)

@@ -217,7 +217,8 @@ impl NewFile {
     /// loss of power. If only this step fails, the file stays at its final path.
     pub fn finish(self) -> io::Result<()> {
         self.prepare()?;
-        let (named, place) = (self.named.clone(), self.place.clone());
+        let named = self.named.clone();
+        let place = self.place.clone();
         self.publish(|temporary, place| fs::rename(temporary, place))?;
         sync_folder(&place).map_err(|error| cannot_write(&named, error))
     }
@@ -240,18 +241,16 @@ impl NewFile {
     /// [`io::ErrorKind::AlreadyExists`] if another file has the final path; errors of the system.
     pub fn finish_new(self) -> io::Result<()> {
         self.prepare()?;
-        let (named, place) = (self.named.clone(), self.place.clone());
-        let published = self.publish(|temporary, place| {
+        let named = self.named.clone();
+        let place = self.place.clone();
+        self.publish(|temporary, place| {
             let temporary = tempfile::TempPath::try_from_path(temporary)?;
             temporary.persist_noclobber(place).map_err(|error| error.error)
-        });
-        match published {
-            Ok(()) => sync_folder(&place).map_err(|error| {
-                fs::remove_file(&place).ok();
-                cannot_write(&named, error)
-            }),
-            Err(error) => Err(error),
-        }
+        })?;
+        sync_folder(&place).map_err(|error| {
+            fs::remove_file(&place).ok();
+            cannot_write(&named, error)
+        })
     }
 
     fn publish(self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
@@ -293,7 +292,10 @@ pub fn sync_files(places: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
         synced.map_err(|error| cannot_write(&place, error))?;
         last = Some(place);
     }
-    last.map_or(Ok(()), |place| sync_folder(&place))
+    match last {
+        Some(place) => sync_folder(&place),
+        None => Ok(()),
+    }
 }
 
 /// No file can be made or finished as long as this value lives; see [`abandon_all`].
@@ -329,7 +331,9 @@ impl Abandoned {
 /// Removes the temporary files that killed processes left in a folder. A process does this once for
 /// each folder. Files that cannot be examined stay.
 pub fn sweep_once(folder: &Path) {
-    std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
+    if let Ok(folder) = std::path::absolute(folder) {
+        unfinished().sweep_once(&folder);
+    }
 }
 
 /// The folder of a file, for temporary files. Errors name it, so the path is absolute.
@@ -423,18 +427,18 @@ fn sweep(folder: &Path) {
 }
 
 fn is_temporary(name: &OsStr) -> bool {
-    let between = || name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX);
-    between().and_then(|name| name.rsplit_once('-')).is_some_and(|(_, random)| {
+    let Some(name) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { return false };
+    let Some(name) = name.strip_suffix(SUFFIX) else { return false };
+    name.rsplit_once('-').is_some_and(|(_, random)| {
         random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 
 fn remove_orphan(path: &Path) {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let Some(file) = is_file.then(|| OpenOptions::new().write(true).open(path).ok()).flatten()
-    else {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
         return;
-    };
+    }
+    let Ok(file) = OpenOptions::new().write(true).open(path) else { return };
     if file.try_lock().is_ok() {
         fs::remove_file(path).ok();
     }
@@ -495,26 +499,27 @@ pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
 /// `--from=https://HOST/FILE?QUERY`. An argument without an address is returned unchanged.
 // Not only the addresses that are read: a message also refuses `ftp://`.
 pub fn without_secrets(argument: &str) -> String {
-    let is_of_scheme = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
     let Some((scheme, mut rest)) = argument.split_once("://") else { return argument.to_string() };
-    if !scheme.ends_with(is_of_scheme) {
+    if !scheme.ends_with(|last: char| last.is_ascii_alphanumeric() || "+-.".contains(last)) {
         return argument.to_string();
     }
-    let user = host_of(rest).rfind('@');
-    if let Some(end) = user {
-        rest = &rest[end + 1..];
+    let at_sign = authority(rest).rfind('@');
+    if let Some(at_sign) = at_sign {
+        rest = &rest[at_sign + 1..];
     }
-    let host = host_of(rest);
-    if !has_valid_port(host) || user.is_some() && host.is_empty() {
-        // Not a valid address. A password has one of the characters that end a host.
+    let host = authority(rest);
+    let has_only_a_user = at_sign.is_some() && host.is_empty();
+    if !has_valid_port(host) || has_only_a_user {
+        // A password may have one of the characters that end an authority. The parts of such an
+        // address cannot be told apart, so all of it is left out.
         return format!("{scheme}://…");
     }
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    format!("{scheme}://{}", &rest[..end])
+    let end_of_path = rest.find(['?', '#']).unwrap_or(rest.len());
+    format!("{scheme}://{}", &rest[..end_of_path])
 }
 
-/// User, host and port of an address without its scheme.
-fn host_of(rest: &str) -> &str {
+/// User, password, host and port of an address without its scheme, as they are written.
+fn authority(rest: &str) -> &str {
     rest.split(['/', '\\', '?', '#']).next().unwrap_or_default()
 }
 
@@ -626,11 +631,6 @@ impl ScratchFile {
         let file = Scratch::default();
         Ok(ScratchFile { file, folder: folder.to_path_buf() })
     }
-
-    fn named(&self) -> impl FnOnce(io::Error) -> io::Error {
-        let folder = self.folder.clone();
-        move |error| scratch_error(&folder, error)
-    }
 }
 
 /// A temporary file for readers that need a path, for example a copy of a store that is read from a
@@ -652,14 +652,14 @@ impl SpooledFile {
         fill: impl FnOnce(&mut File) -> Result<(), E>,
     ) -> Result<SpooledFile, E> {
         let folder = std::path::absolute(folder)?;
-        let (mut file, path) = {
-            let mut unfinished = unfinished();
-            unfinished.sweep_once(&folder);
-            let made = create_temporary(&folder, OsStr::new("copy"), true)
-                .map_err(|error| scratch_error(&folder, error))?;
-            unfinished.paths.insert(made.1.clone());
-            made
-        };
+        let mut unfinished = unfinished();
+        unfinished.sweep_once(&folder);
+        // As if it replaced a file: only its owner may read it.
+        let replaces = true;
+        let (mut file, path) = create_temporary(&folder, OsStr::new("copy"), replaces)
+            .map_err(|error| scratch_error(&folder, error))?;
+        unfinished.paths.insert(path.clone());
+        drop(unfinished);
         let filled = fill(&mut file);
         // Readers lock the file too. A shared lock allows them to, and still shows that the file
         // has an owner. On Windows a lock cannot be changed, and a file that is open is not removed.
@@ -697,23 +697,23 @@ pub fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
 
 impl Read for ScratchFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer).map_err(self.named())
+        self.file.read(buffer).map_err(|error| scratch_error(&self.folder, error))
     }
 }
 
 impl Write for ScratchFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(self.named())
+        self.file.write(bytes).map_err(|error| scratch_error(&self.folder, error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(self.named())
+        self.file.flush().map_err(|error| scratch_error(&self.folder, error))
     }
 }
 
 impl Seek for ScratchFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to).map_err(self.named())
+        self.file.seek(to).map_err(|error| scratch_error(&self.folder, error))
     }
 }
 

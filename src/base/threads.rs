@@ -27,7 +27,8 @@ pub fn claim_global_pool() -> bool {
         return false;
     }
     let process = process::id();
-    match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
+    let no_owner = 0;
+    match OWNER.compare_exchange(no_owner, process, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => true,
         Err(owner) => owner == process,
     }
@@ -59,8 +60,8 @@ pub fn make_in_order<J: Send, T: Send, E>(
     make: impl Fn(J) -> T + Sync,
     mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
 ) -> Result<ControlFlow<()>, E> {
-    let works_alone = rayon::current_num_threads() == 1 || at_least(1) > 1;
-    if works_alone {
+    let cannot_share = at_least(1) > 1;
+    if cannot_share || rayon::current_num_threads() == 1 {
         for job in jobs {
             if take(make(job))?.is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -460,6 +460,16 @@ impl WriteArgs {
         Ok(())
     }
 
+    /// True if no option asks for another form of the text.
+    pub(crate) fn is_usual(&self) -> bool {
+        let WriteArgs { format, counters, castling, ep, compat } = self;
+        format.is_none()
+            && counters.is_none()
+            && compat.is_none()
+            && *castling == CastlingForm::default()
+            && *ep == EnPassantForm::default()
+    }
+
     /// The options of the text writer for an output of this format; `named` is the format that the
     /// name of the output shows.
     pub(crate) fn options(&self, output: FileFormat, named: Option<FileFormat>) -> FormatOptions {
@@ -565,8 +575,16 @@ pub(crate) struct ForceArgs {
 pub(crate) struct AboutArgs {
     /// Say in the archive what the data is: name=TEXT, source=TEXT, licence=TEXT or another key. It replaces
     /// what the sources say of KEY; the other facts of all sources are kept
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Writing")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Writing", value_parser = parse_about)]
     about: Vec<About>,
+}
+
+/// Parses a fact. Archives have one spelling of `licence`.
+fn parse_about(text: &str) -> Result<About, String> {
+    match text.strip_prefix("license=") {
+        Some(licence) => format!("licence={licence}").parse(),
+        None => text.parse(),
+    }
 }
 
 impl AboutArgs {

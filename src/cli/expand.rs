@@ -8,14 +8,21 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use super::places::values;
+use super::terminal::many;
 use super::values::is_position;
-use epdb_library::named_files::{WILD, named_files};
+use epdb_library::named_files::{NamedFiles, WILD, find_named};
 
 /// The arguments that may name folders and patterns. Each of them takes several files.
 const ARGUMENTS: [&str; 4] = ["files", "others", "books", "runs"];
 
+/// A command line with files in the place of folders and patterns.
+pub(super) struct Expanded {
+    pub(super) args: Vec<OsString>,
+    pub(super) note: Option<String>,
+}
+
 /// The command line with each folder and each pattern among its files replaced by the files that it
-/// names; `None` if there is nothing to replace.
+/// names; `None` if there is nothing to replace. If files of the folders are left out, the note says which.
 ///
 /// # Errors
 /// A folder cannot be read, or a folder or a pattern names no file.
@@ -23,7 +30,7 @@ pub(super) fn expanded(
     command: &Command,
     given: &ArgMatches,
     args: &[OsString],
-) -> anyhow::Result<Option<Vec<OsString>>> {
+) -> anyhow::Result<Option<Expanded>> {
     let mut words = Vec::new();
     for id in ARGUMENTS {
         let takes_files = command
@@ -39,16 +46,36 @@ pub(super) fn expanded(
         return Ok(None);
     }
     let mut all = Vec::new();
+    let mut left_out = NamedFiles::default();
     for (place, arg) in args.iter().enumerate() {
         let is_value = args[..place].last().is_some_and(|before| takes_value(command, before));
         if words.iter().any(|word| word == Path::new(arg)) && !is_value {
-            let files = named_files(Path::new(arg))?;
+            let NamedFiles { files, others, first_others } = find_named(Path::new(arg))?;
+            left_out.others += others;
+            left_out.first_others.extend(first_others);
             all.extend(files.into_iter().map(|file| not_an_option(file).into_os_string()))
         } else {
             all.push(arg.clone())
         }
     }
-    Ok(Some(all))
+    Ok(Some(Expanded { args: all, note: note(&left_out) }))
+}
+
+/// The note about files that are left out.
+fn note(left_out: &NamedFiles) -> Option<String> {
+    const SHOWN: usize = 3;
+    let NamedFiles { others, first_others, .. } = left_out;
+    let shown: Vec<_> =
+        first_others.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    let more = if *others > shown.len() as u64 { " ..." } else { "" };
+    let verb = if *others == 1 { "is" } else { "are" };
+    (*others > 0).then(|| {
+        format!(
+            "{} of other formats {verb} not read: {}{more}; name a file or a pattern to read it",
+            many(*others, "file"),
+            shown.join(", ")
+        )
+    })
 }
 
 /// True if an argument is an option whose value is the next argument.

@@ -351,7 +351,25 @@ pub(crate) fn colored(page: &StyledStr) -> String {
     }
 }
 
+/// Words that are neither pages nor commands, and where to read about them.
+const MEANT: [(&str, &[&str]); 8] = [
+    ("format", &["sources", "convert", "units"]),
+    ("archive", &["pack", "convert", "stats"]),
+    ("store", &["import", "get", "stats"]),
+    ("library", &["tally", "explore", "delta"]),
+    ("game", &["search", "filter", "units"]),
+    ("position", &["get", "filter", "units"]),
+    ("expression", &["where", "structures"]),
+    ("engine", &["analyze", "solve", "referee"]),
+];
+
 fn unknown(cli: &Command, name: &str) -> anyhow::Error {
+    let one = name.strip_suffix('s').unwrap_or(name);
+    if let Some((_, pages)) = MEANT.iter().find(|(word, _)| *word == one) {
+        let pages = pages.iter().map(|page| format!("`epdb help {page}`")).collect::<Vec<_>>();
+        let text = format!("there is no page about `{name}`; see {}", pages.join(", "));
+        return Usage(text).into();
+    }
     let commands = cli.get_subcommands().map(Command::get_name);
     let names = commands.chain(PAGES.iter().map(|page| page.name));
     let near = names

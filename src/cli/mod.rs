@@ -44,6 +44,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use command::*;
+use expand::Expanded;
 use lazy_help::LazyHelp;
 use outcome::{Outcome, report};
 use terminal::MessageForm;
@@ -224,10 +225,14 @@ fn execute(args: Vec<OsString>) -> Outcome {
         Err(error) => return refuse(error),
     };
     let Called { name, command, given } = called(&cli, &matches);
+    let mut left_out = None;
     match expand::expanded(command, given, &args) {
         Ok(None) => {}
-        Ok(Some(args)) => match parse(&mut cli, &args) {
-            Ok(again) => (matches, parsed) = again,
+        Ok(Some(Expanded { args, note })) => match parse(&mut cli, &args) {
+            Ok(again) => {
+                (matches, parsed) = again;
+                left_out = note;
+            }
             Err(error) => return refuse(error),
         },
         Err(error) => return report(Err(error), &name),
@@ -243,7 +248,11 @@ fn execute(args: Vec<OsString>) -> Outcome {
         terminal::note!("epdb: {note}");
     }
     let ready = check(&cli, &matches);
-    report(ready.and_then(|()| call(command, cli)), &name)
+    let outcome = report(ready.and_then(|()| call(command, cli)), &name);
+    if let Some(note) = left_out {
+        terminal::note!("epdb: {note}");
+    }
+    outcome
 }
 
 /// Parses a command line.
@@ -274,6 +283,12 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
+/// Options of other programs, with what to write instead.
+const MEANT_OPTIONS: [(&str, &str); 2] = [
+    ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
+    ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
+];
+
 /// Prints the error of a command line that cannot be parsed, or the help that it requests.
 fn refuse(error: clap::Error) -> Outcome {
     let error = shortened(error);
@@ -292,6 +307,10 @@ fn refuse(error: clap::Error) -> Outcome {
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     terminal::print_error(first);
+    let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let meant = MEANT_OPTIONS.iter().find(|(option, _)| unknown == *option);
+    let tip = meant.map(|(_, advice)| format!("\n  tip: {advice}"));
+    let rest = tip.as_deref().unwrap_or(rest);
     let is_needed = |line: &&str| !terminal::prints_json() || !line.trim().is_empty();
     rest.lines().filter(is_needed).for_each(terminal::print_line);
     Outcome::Failed

@@ -25,7 +25,7 @@ const GAMES: Formats = &[Pgn, Pgc];
 const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
 
 /// Formats of sources to which an option applies. Options in [`OF_GAMES`] are not listed.
-const BY_SOURCES: [(&str, Formats); 12] = [
+const BY_SOURCES: [(&str, Formats); 13] = [
     ("profile", READ),
     ("revision", LINES),
     ("labels", LINES),
@@ -36,6 +36,7 @@ const BY_SOURCES: [(&str, Formats); 12] = [
     ("mates", LINES),
     ("max_line", TEXT),
     ("language", &[Pgn]),
+    ("first_match", GAMES),
     // With --player it applies to games, with --repertoire to any source.
     ("side", &FileFormat::ALL),
     ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, EvaluationTable, Pgn]),
@@ -432,7 +433,10 @@ mod tests {
             }
         });
         for (id, _) in BY_SOURCES.iter().chain(&BY_OUTPUTS) {
-            assert!(seen.contains(*id) || *id == "repair_moves", "{id} is no option");
+            assert!(
+                seen.contains(*id) || ["repair_moves", "first_match"].contains(id),
+                "{id} is no option"
+            );
         }
     }
 }

@@ -323,6 +323,8 @@ Tests of the board
   castling('Kq')         all of these castling rights exist
   attacks('R', 'q')      a white rook attacks a black queen; attacks('R', 'Q'): it protects a white one
   pinned('q')            a black queen is pinned to its king; count(pinned('a')), count(attacks('N', 'q'))
+  fork  fork('N')        a piece, or a white knight, forks: it attacks two enemy pieces that are worth more or
+                         not protected; fork(white), count(fork); `epdb help structures` has the definition
   passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
                          squares; count(passed(white)) is their number
   iqp  iqp(white)        a side, or White, has this structure; `epdb help structures` lists all names
@@ -342,7 +344,8 @@ game has a position without check. Positions after a null move are not read, so 
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
   then(A, B, 10)         B is true 1 to 10 plies after A; for A's own position, add `or (A and B)`. then(A, B) is
-                         without a limit. More may follow: then(A, B, 10, C, 1). `search` shows the first such A
+                         without a limit, then(A, B, == 10) is exactly 10 plies. More may follow: then(A, B, 10, C, == 1).
+                         `search` shows the first such A
   moved('N')             a white knight makes the next move (castling is a move of the king); captured('q')
                          captures a black queen: then(captured('q'), mate, 1); promoted('N') makes a knight of a pawn
   enpassant  retaken     the next move captures en passant; it captures the piece that made the last move
@@ -491,7 +494,8 @@ Objects, by command. Brackets show the fields of nested objects.
              year, month, date, event. If not known, rating and year are 0, month is null, and others are
              omitted. With --where or --player also ply, move and fen (of the first match). At last an
              object of totals: of (games, or visits of a library without games), side (whose wins are
-             counted: white or player), games, wins, draws, losses, unknown, points, score, and moves,
+             counted: white, player, or pattern, the side that has White's part in flipcolor(...)), games,
+             wins, draws, losses, unknown, points, score, and moves,
              openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions

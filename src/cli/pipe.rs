@@ -11,7 +11,7 @@ use epdb_library::field::Field;
 use epdb_library::sets::{self, By, ByLines, ConflictingOperation};
 use epdb_library::tally::ledger::LedgerSum;
 use epdb_library::value::EvalContext;
-use epdb_source::{Encode, EncodedRecords, Item};
+use epdb_source::{Encode, EncodedRecords, FileFormat, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::comments::CommentOrder;
@@ -20,7 +20,7 @@ use super::games::{GamePipe, GamesArgs};
 use super::ledgers;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
-use super::source::{OpenSource, Reading};
+use super::source::{OpenSource, Reading, or_stdin, source_format};
 use super::terminal::note;
 
 /// Input files, output, and their forms.
@@ -74,6 +74,54 @@ impl Pipe {
         })?;
         let written = output.finish()?;
         Ok(diagnostics.finish()?.and(written))
+    }
+
+    /// Writes each record as `change` returns it; unchanged if it returns `None`. With `keeps_lines`, the lines
+    /// of unchanged records, and lines without a record, are copied from sources of text to an output of the
+    /// same form.
+    pub(crate) fn run_changes(
+        &self,
+        keeps_lines: bool,
+        mut change: impl FnMut(&EpdRecord, &Place) -> Option<EpdRecord>,
+    ) -> anyhow::Result<Outcome> {
+        let keeps_lines = keeps_lines && self.writes_lines_as_read()?;
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let mut output = self.open_output(false)?;
+        if !keeps_lines {
+            output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
+        }
+        Reading::of(&self.files, &self.read, &mut diagnostics).items(|item| {
+            match item {
+                Item::Record { record, place, raw, .. } => match change(&record, place) {
+                    Some(changed) => output.write(&changed)?,
+                    None if keeps_lines => output.write_line_as_read(raw)?,
+                    None => output.write(&record)?,
+                },
+                Item::Skipped { raw, .. } if keeps_lines => output.write_line_as_read(raw)?,
+                Item::Waiting => output.hand_on()?,
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let written = output.finish()?;
+        Ok(diagnostics.finish()?.and(written))
+    }
+
+    /// True if all records are written, each to a line of the form that its source has.
+    fn writes_lines_as_read(&self) -> anyhow::Result<bool> {
+        // A record with perft counts may have several lines, with comments between them.
+        let is_line_each = self.read.wanted.filter.is_none() && !self.read.form.perft;
+        let format = self.output.format()?.unwrap_or(FileFormat::Epd);
+        let is_text = matches!(format, FileFormat::Epd | FileFormat::Fen);
+        if !is_line_each || !is_text || !self.write.is_usual() {
+            return Ok(false);
+        }
+        for path in or_stdin(&self.files) {
+            if source_format(path, &self.read)? != format {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Passes each record to `collect`, then writes the records of `result`.

@@ -1,6 +1,7 @@
 //! Output of records to the file or stream in the arguments.
 
 use std::io::{self, Write};
+use std::mem::take;
 use std::path::PathBuf;
 
 use epdb_archive::About;
@@ -34,6 +35,8 @@ pub(crate) struct RecordOutput {
     is_library: bool,
     /// Whether readers of the output understand comments.
     has_comments: bool,
+    /// True if the last line was copied from the end of a file without a line end.
+    is_line_open: bool,
 }
 
 impl RecordOutput {
@@ -96,12 +99,23 @@ impl RecordOutput {
     }
 
     fn of(target: Target) -> RecordOutput {
-        let (games, comments) = (KeptGamesOf::default(), Comments::default());
-        RecordOutput { target, games, comments, is_library: false, has_comments: true }
+        RecordOutput {
+            target,
+            games: KeptGamesOf::default(),
+            comments: Comments::default(),
+            is_library: false,
+            has_comments: true,
+            is_line_open: false,
+        }
     }
 
     /// Writes lines that are not records, if the format allows them.
     fn put(&mut self, block: Block) -> io::Result<()> {
+        if take(&mut self.is_line_open)
+            && let Some(output) = self.target.text_output()
+        {
+            output.write_all(b"\n")?;
+        }
         match self.target.text_output().filter(|_| self.has_comments) {
             Some(output) => output.write_all(&block.text),
             None => {
@@ -267,9 +281,19 @@ impl RecordOutput {
         }
     }
 
+    /// Copies a line of a source with its line end, which the last line of a file may lack.
+    pub(crate) fn write_line_as_read(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write_verbatim(line)?;
+        self.is_line_open = !line.ends_with(b"\n") && !line.ends_with(b"\r");
+        Ok(())
+    }
+
     /// Completes the output and reports data that its format cannot store.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
-        self.put(self.comments.rest())?;
+        let rest = self.comments.rest();
+        if !rest.text.is_empty() {
+            self.put(rest)?;
+        }
         self.games.each(&mut |game| self.target.keep_game(game))?;
         let losses = self.target.finish()?.records;
         report_losses(&losses);

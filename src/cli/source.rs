@@ -363,7 +363,7 @@ pub(crate) fn are_games(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<bo
     let mut games = None;
     let mut records = None;
     for path in or_stdin(files) {
-        let has_games = format(path, read)?.is_of_games();
+        let has_games = source_format(path, read)?.is_of_games();
         let found = if has_games { &mut games } else { &mut records };
         found.get_or_insert(path);
     }
@@ -379,7 +379,7 @@ pub(crate) fn are_games(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<bo
 }
 
 /// The format of a source that is read later.
-fn format(path: &Path, read: &ReadArgs) -> anyhow::Result<FileFormat> {
+pub(crate) fn source_format(path: &Path, read: &ReadArgs) -> anyhow::Result<FileFormat> {
     let said = read.form.from;
     let is_typed = path == Path::new("-")
         && (io::stdin().is_terminal() || STDIN_HAS_COMMANDS.load(Ordering::Relaxed));

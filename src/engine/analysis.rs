@@ -68,11 +68,12 @@ fn put_further_lines(
     let mut firsts = vec![answer.best.clone()];
     for info in &answer.ranks {
         let line = read_line(start, &info.pv);
-        let is_new = line.moves.first().is_none_or(|first| !firsts.contains(first));
-        if is_new {
-            note_cut(&line, notes);
+        let first = line.moves.first();
+        if first.is_some_and(|first| firsts.contains(first)) {
+            continue;
         }
-        let Some(first) = line.moves.first().filter(|_| is_new) else { continue };
+        note_cut(&line, notes);
+        let Some(first) = first else { continue };
         firsts.push(first.clone());
         let Some((pv, ce)) = line_opcodes(firsts.len()) else { continue };
         put(record, pv, line.moves.iter().map(|it| Operand::token(it.text())).collect());

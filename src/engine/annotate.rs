@@ -46,13 +46,13 @@ pub fn annotated(
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         builder.set_tag(name, value)?;
     }
-    let better = None;
-    let variation = Vec::new();
-    let mut annotator = Annotator { builder, better, variation, depth: 0, has_eval: false };
+    let mut annotator =
+        Annotator { builder, better: None, variation: Vec::new(), depth: 0, has_eval: false };
     let mut pairs = analysed.windows(2);
     for element in game.elements() {
         annotator.copy(element)?;
-        if let (Element::Move(mv), 0) = (element, annotator.depth)
+        if annotator.depth == 0
+            && let Element::Move(mv) = element
             && let Some([before, after]) = pairs.next()
         {
             annotator.annotate(mv, before, after, variation_loss)?;
@@ -137,7 +137,10 @@ impl Annotator {
         self.better = (is_worse && is_other).then_some(line);
         let eval = eval(after);
         self.has_eval = eval.is_some();
-        eval.map_or(Ok(()), |text| self.builder.add_comment(&text))
+        match eval {
+            Some(text) => self.builder.add_comment(&text),
+            None => Ok(()),
+        }
     }
 
     fn put_better(&mut self) -> Result<(), BuildError> {
@@ -170,7 +173,6 @@ fn eval(record: &EpdRecord) -> Option<String> {
     evaluation_comment(score, record.position().turn(), &String::from_utf8_lossy(&depth))
 }
 
-/// The comment without its evaluation.
 fn without_eval(comment: &str) -> String {
     let mut rest = String::from(comment);
     while let Some(start) = rest.find("[%eval ")

@@ -109,14 +109,15 @@ impl Finished {
     }
 
     /// The result for a record that an earlier run finished. `before` is the record before the search.
-    pub fn again(record: EpdRecord, before: &EpdRecord) -> Finished {
+    pub fn from_earlier_run(record: EpdRecord, before: &EpdRecord) -> Finished {
         let error = record
             .text_of(Opcode::RUN_ERROR)
             .map(|text| String::from_utf8_lossy(&text).into_owned());
         let mut unsearched = before.clone();
         unsearched.remove(Opcode::RUN_ERROR);
-        let has_mate = record.operands(Opcode::DM).is_some() && record != unsearched;
-        let found_mate = error.is_none() && has_mate;
+        // A search without a mate leaves the record as it was, perhaps with a `dm` of its own.
+        let found_mate =
+            error.is_none() && record.operands(Opcode::DM).is_some() && record != unsearched;
         Finished { error, found_mate, ..Finished::new(record) }
     }
 

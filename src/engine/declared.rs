@@ -40,9 +40,9 @@ impl Declared {
             "check" => Kind::Check,
             "button" => Kind::Button,
             "spin" => {
-                let least = number("min");
-                let most = number("max");
-                Kind::Spin(least.unwrap_or(i64::MIN)..=most.unwrap_or(i64::MAX))
+                let minimum = number("min").unwrap_or(i64::MIN);
+                let maximum = number("max").unwrap_or(i64::MAX);
+                Kind::Spin(minimum..=maximum)
             }
             "combo" => Kind::Combo(values(rest)),
             _ => Kind::Text,
@@ -98,15 +98,18 @@ fn values(words: &[&str]) -> Vec<String> {
 /// # Errors
 /// The engine has no such option. The message lists similar names.
 pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Declared, String> {
+    const ALIKE: f64 = 0.7;
+    const MAX_NAMES: usize = 3;
     if let Some(found) = declared.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
         return Ok(found);
     }
     let likeness = |it: &Declared| strsim::jaro(&it.name.to_lowercase(), &name.to_lowercase());
     let mut near: Vec<(f64, &str)> =
         declared.iter().map(|it| (likeness(it), it.name.as_str())).collect();
-    near.retain(|(likeness, _)| *likeness > 0.7);
+    near.retain(|(likeness, _)| *likeness > ALIKE);
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let near: Vec<String> = near.iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
+    let near: Vec<String> =
+        near.iter().take(MAX_NAMES).map(|(_, name)| format!("`{name}`")).collect();
     let advice = if near.is_empty() {
         format!("it has {} options; send it `uci` to list them", declared.len())
     } else {

@@ -79,12 +79,11 @@ impl Recovered {
     }
 
     /// Removes a record and returns it; `None` if there is no record with this number.
-    ///
-    /// # Errors
-    /// The bytes of the record are damaged.
     pub(super) fn take(&mut self, number: u64) -> Result<Option<EpdRecord>> {
-        let bytes = self.0.remove(&number);
-        Ok(bytes.map(|bytes| record::decode(&bytes)).transpose()?.map(|(record, _)| record))
+        match self.0.remove(&number) {
+            Some(bytes) => Ok(Some(record::decode(&bytes)?.0)),
+            None => Ok(None),
+        }
     }
 }
 
@@ -192,16 +191,13 @@ impl Journal {
             elapsed = so_far;
             recovered.0.insert(record, bytes);
         }
-        match len {
-            0 => Err(damaged(1, "not the journal of a run")),
-            len => Ok((recovered, len, elapsed)),
+        if len == 0 {
+            return Err(damaged(1, "not the journal of a run"));
         }
+        Ok((recovered, len, elapsed))
     }
 
     /// Adds a finished record.
-    ///
-    /// # Errors
-    /// The record cannot be encoded, or the file cannot be written.
     pub(super) fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
@@ -221,9 +217,6 @@ impl Journal {
     }
 
     /// Removes the journal of a completed run.
-    ///
-    /// # Errors
-    /// The file cannot be removed.
     pub(super) fn remove(self) -> Result<()> {
         Ok(fs::remove_file(&self.path).map_err(|error| cannot_write(&self.path, error))?)
     }

@@ -31,13 +31,17 @@ impl MateOptions {
     pub(super) fn length_for(&self, record: &EpdRecord) -> Option<u32> {
         let playable = Playable::new(record.position()).ok()?;
         let dm = record.integer(Opcode::DM);
-        let length = match (self.of_record, dm) {
-            (true, Some(dm)) => u32::try_from(dm).ok()?,
-            (true, None) => target(record).or(self.length)?,
-            (false, dm) => {
-                self.length.filter(|length| dm.is_none_or(|dm| dm > (*length).into()))?
-            }
+        let length = if !self.of_record {
+            self.length?
+        } else if let Some(dm) = dm {
+            u32::try_from(dm).ok()?
+        } else {
+            target(record).or(self.length)?
         };
+        let is_known = !self.of_record && dm.is_some_and(|dm| dm <= length.into());
+        if is_known {
+            return None;
+        }
         ((1..=MAX_MATE).contains(&length) && playable.has_move()).then_some(length)
     }
 }
@@ -62,7 +66,6 @@ struct MateFound {
     unreadable: Option<String>,
 }
 
-/// A search for a mate.
 struct MateSearch {
     start: Playable,
     length: u32,
@@ -75,7 +78,9 @@ impl MateSearch {
     /// Processes an `info` line; returns true if the line leads to a mate within the number of
     /// moves.
     fn see(&mut self, info: &Info) -> bool {
-        if let Some((mate, is_shown)) = self.mate(info).filter(|_| self.found.is_none()) {
+        if self.found.is_none()
+            && let Some((mate, is_shown)) = self.mate(info)
+        {
             let place = if is_shown { &mut self.found } else { &mut self.claimed };
             *place = Some(mate);
         }
@@ -113,7 +118,9 @@ pub(super) fn search_mate(
     let dm = if options.writes_found { moves } else { length };
     put_integer(&mut record, Opcode::DM, dm);
     // A `ce` with another number of moves would contradict `dm`.
-    if let Some(ce) = mates_in(moves).ok().filter(|_| dm == moves) {
+    if dm == moves
+        && let Ok(ce) = mates_in(moves)
+    {
         put_integer(&mut record, Opcode::CE, ce);
     }
     put(&mut record, Opcode::PM, line[..1].to_vec());
@@ -136,9 +143,11 @@ fn find_mate(
     let answer = engine.search(record, limits, &mut |info, _| search.see(info))?;
     let MateSearch { found, claimed, .. } = search;
     let outcome = MateFound { mate: found, effort: answer.end, unreadable: answer.unreadable };
-    match claimed.filter(|_| outcome.mate.is_none()) {
-        Some(claimed) => show_mate(engine, record, limits, claimed, outcome),
-        None => Ok(outcome),
+    match claimed {
+        Some(claimed) if outcome.mate.is_none() => {
+            show_mate(engine, record, limits, claimed, outcome)
+        }
+        _ => Ok(outcome),
     }
 }
 
@@ -158,10 +167,12 @@ fn show_mate(
         line.push(reply);
     }
     let left = moves.saturating_sub(line.len() as u32 / 2);
-    let rest = rest_of(limits, before.effort, left);
-    let (Some(record), Some(limits)) = (record, rest.filter(|_| left > 0 && left < moves)) else {
+    let (Some(record), Some(limits)) = (record, rest_of(limits, before.effort, left)) else {
         return Ok(before);
     };
+    if left == 0 || left >= moves {
+        return Ok(before);
+    }
     let MateFound { mate, effort: more, unreadable } = find_mate(engine, &record, &limits)?;
     let MateFound { effort: end, unreadable: earlier, .. } = before;
     let nodes = end.nodes.saturating_add(more.nodes);

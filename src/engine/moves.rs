@@ -4,7 +4,6 @@ use epdb_chess::model::Operand;
 use epdb_chess::model::rules::Playable;
 use epdb_chess::text::{Profile, san};
 
-/// A parsed move.
 pub(super) struct MoveRead {
     pub(super) operand: Operand,
     pub(super) after: Playable,
@@ -13,16 +12,18 @@ pub(super) struct MoveRead {
 /// Parses a legal move in coordinates. Castling may be written as a king move of two squares, or as
 /// the king taking its rook.
 pub(super) fn read_move(playable: &Playable, word: &str) -> Option<MoveRead> {
-    let is_coordinates = word.is_ascii() && matches!(word.len(), 4 | 5);
+    if !word.is_ascii() || !matches!(word.len(), 4 | 5) {
+        return None;
+    }
     let read = san::parse(playable, word.as_bytes(), Profile::Lenient).ok()?;
-    let from = read.mv.from.to_ascii();
-    (is_coordinates && word.as_bytes().starts_with(&from)).then_some(MoveRead {
-        operand: Operand::Move { mv: read.mv, san: read.san },
-        after: read.after,
-    })
+    // SAN may have four letters too.
+    if !word.as_bytes().starts_with(&read.mv.from.to_ascii()) {
+        return None;
+    }
+    let operand = Operand::Move { mv: read.mv, san: read.san };
+    Some(MoveRead { operand, after: read.after })
 }
 
-/// A parsed line of moves.
 pub(super) struct ParsedLine {
     pub(super) moves: Vec<Operand>,
     /// The position after the last move.

@@ -59,6 +59,9 @@ impl Plan {
     }
 }
 
+/// An engine has one record in work, and one that waits, so that it is never idle.
+const JOBS_OF_ENGINE: u64 = 2;
+
 /// A record on its way to an engine, or back.
 struct Job<T> {
     number: u64,
@@ -101,15 +104,16 @@ impl Pool {
     /// Does the same as [`Pool::new`], with a journal to which each finished record is written
     /// before it is emitted.
     pub(super) fn with_journal(plan: Plan, journal: Option<Journal>) -> (Pool, SharedJournal) {
-        let (jobs, waiting_jobs) = channel();
+        let (jobs, jobs_to_do) = channel();
         let (results, done) = channel();
-        let max_in_work = 2 * plan.concurrency as u64;
+        let max_in_work = JOBS_OF_ENGINE * plan.concurrency as u64;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let jobs_to_do = Mutex::new(waiting_jobs);
-        let failed_starts = AtomicU32::new(0);
-        let journal_of_all = journal.clone();
-        let shared = Shared { plan, jobs: jobs_to_do, journal: journal_of_all, failed_starts };
-        let shared = Arc::new(shared);
+        let shared = Arc::new(Shared {
+            plan,
+            jobs_to_do: Mutex::new(jobs_to_do),
+            journal: journal.clone(),
+            failed_starts: AtomicU32::new(0),
+        });
         for _ in 0..shared.plan.concurrency {
             let shared = Arc::clone(&shared);
             let results = results.clone();
@@ -142,9 +146,6 @@ impl Pool {
     }
 
     /// Adds a record that an earlier run finished.
-    ///
-    /// # Errors
-    /// `emit` fails.
     pub(crate) fn push_finished<E: From<Error>>(
         &mut self,
         finished: Finished,
@@ -156,7 +157,6 @@ impl Pool {
         self.emit_ready(emit)
     }
 
-    /// The number of the next record.
     pub(crate) const fn next_number(&self) -> u64 {
         self.sent
     }
@@ -220,10 +220,12 @@ pub(super) struct SharedJournal(Arc<Mutex<Option<Journal>>>);
 impl SharedJournal {
     fn add(&self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut journal = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.as_mut().map_or(Ok(()), |journal| journal.add(number, record))
+        match &mut *journal {
+            Some(journal) => journal.add(number, record),
+            None => Ok(()),
+        }
     }
 
-    /// Takes the journal.
     pub(super) fn take(&self) -> Option<Journal> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -232,7 +234,7 @@ impl SharedJournal {
 /// State that the threads share.
 struct Shared {
     plan: Plan,
-    jobs: Mutex<Receiver<Job<EpdRecord>>>,
+    jobs_to_do: Mutex<Receiver<Job<EpdRecord>>>,
     journal: SharedJournal,
     /// Number of failed starts in a row.
     failed_starts: AtomicU32,
@@ -240,7 +242,7 @@ struct Shared {
 
 impl Shared {
     fn next_job(&self) -> Option<Job<EpdRecord>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+        self.jobs_to_do.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
     }
 
     /// Processes records until there are no more, with an engine of this thread.
@@ -275,22 +277,23 @@ impl Shared {
             *engine = None;
             found = self.run_task(engine, record, &mut is_started);
         }
-        let stamped = |mut finished: Finished| {
-            if self.plan.stamps && finished.record != *record {
-                stamp(&mut finished.record, SystemTime::now());
+        let error = match found {
+            Ok(mut finished) => {
+                if self.plan.stamps && finished.record != *record {
+                    stamp(&mut finished.record, SystemTime::now());
+                }
+                return Ok(finished);
             }
-            finished
+            Err(error) => error,
         };
-        found.map(stamped).or_else(|error| {
-            *engine = None;
-            let failed_starts =
-                if is_started { 0 } else { self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1 };
-            if failed_starts < MAX_FAILED_STARTS {
-                Ok(Task::failed(record, &error))
-            } else {
-                Err(Error::from(error).in_source(self.plan.engine.label.as_str()))
-            }
-        })
+        *engine = None;
+        let failed_starts =
+            if is_started { 0 } else { self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1 };
+        if failed_starts < MAX_FAILED_STARTS {
+            Ok(Task::failed(record, &error))
+        } else {
+            Err(Error::from(error).in_source(self.plan.engine.label.as_str()))
+        }
     }
 
     /// Runs the task on a record, with an engine that is started if there is none. `is_started` is

@@ -93,7 +93,6 @@ impl Process {
         self.amount = 0;
     }
 
-    /// Sends a line.
     pub(super) fn send(&mut self, line: &str) -> Result<(), EngineError> {
         let sent = self.input.write_all(format!("{line}\n").as_bytes());
         sent.and_then(|()| self.input.flush()).map_err(|_| self.ended())

@@ -121,7 +121,8 @@ pub(super) struct Search<'p> {
     /// Number of times in a row that the engine answered `isready` without other output.
     answers: u32,
     /// The maximum number of nodes and plies.
-    most: (Option<u64>, Option<u32>),
+    max_nodes: Option<u64>,
+    max_depth: Option<u32>,
     /// The lines of each rank, from the first.
     ranks: Vec<Rank>,
     /// The lines that begin with each legal move.
@@ -149,7 +150,8 @@ impl<'p> Search<'p> {
             silent_until: started + timeout,
             was_asked: false,
             answers: 0,
-            most: (effort.nodes, effort.depth),
+            max_nodes: effort.nodes,
+            max_depth: effort.depth,
             ranks: Vec::new(),
             moves: HashMap::new(),
             moment: Elapsed::default(),
@@ -158,7 +160,6 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The next deadline.
     pub(super) fn next_deadline(&self) -> Duration {
         let ends = match self.stopped_until {
             Some(until) => Some(until),
@@ -244,21 +245,24 @@ impl<'p> Search<'p> {
         }
         let rank = place.and_then(|place| self.ranks.get_mut(place));
         if info.pv.is_empty() {
-            rank.into_iter().for_each(|rank| rank.scores.keep(info.clone()));
+            if let Some(rank) = rank {
+                rank.scores.keep(info);
+            }
             return None;
         }
         let earlier = rank.and_then(|rank| rank.scores.take_for(&info));
-        Some(match earlier.filter(|_| info.score.is_none()) {
-            Some(Info { score, depth, .. }) => Info { score, depth: info.depth.or(depth), ..info },
-            None => info,
+        Some(match earlier {
+            Some(Info { score, depth, .. }) if info.score.is_none() => {
+                Info { score, depth: info.depth.or(depth), ..info }
+            }
+            _ => info,
         })
     }
 
     /// True if the engine has exceeded its limits.
     fn is_beyond(&self, info: &Info) -> bool {
-        let (nodes, depth) = self.most;
-        info.nodes.zip(nodes).is_some_and(|(nodes, most)| nodes > most)
-            || info.depth.zip(depth).is_some_and(|(depth, most)| depth > most)
+        info.nodes.zip(self.max_nodes).is_some_and(|(nodes, maximum)| nodes > maximum)
+            || info.depth.zip(self.max_depth).is_some_and(|(depth, maximum)| depth > maximum)
     }
 
     /// Keeps a line with moves.
@@ -268,7 +272,9 @@ impl<'p> Search<'p> {
             self.moves.entry(mv).or_default().keep(info.clone(), has_own_score);
         }
         let rank = info.multipv.checked_sub(1).and_then(|place| self.ranks.get_mut(place));
-        rank.into_iter().for_each(|rank| rank.lines.keep(info.clone(), has_own_score));
+        if let Some(rank) = rank {
+            rank.lines.keep(info, has_own_score);
+        }
     }
 
     /// The line of a move. Among the lines that begin with the move, the last one with an exact

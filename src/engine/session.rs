@@ -46,7 +46,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits as a run file states them.
     pub(crate) fn in_run(&self) -> RunLimit {
         RunLimit {
             nodes: self.nodes,
@@ -93,7 +92,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The engine as a run file states it.
     pub(crate) fn in_run(&self, engine: &EngineSpec) -> RunEngine {
         RunEngine {
             label: Some(engine.label.clone()),
@@ -136,10 +134,10 @@ impl Answer {
         self.line.as_ref().and_then(|line| line.depth).unwrap_or(self.end.depth)
     }
 
-    /// The line of the best move: at most `most` moves, up to the first illegal move.
-    pub fn moves(&self, start: &Playable, most: usize) -> Vec<Move> {
+    /// The line of the best move: at most `max_moves` moves, up to the first illegal move.
+    pub fn moves(&self, start: &Playable, max_moves: usize) -> Vec<Move> {
         let words = self.words();
-        let moves = read_line(start, &words[..words.len().min(most)]).moves;
+        let moves = read_line(start, &words[..words.len().min(max_moves)]).moves;
         let mv = |operand: &Operand| match operand {
             Operand::Move { mv, .. } => Some(*mv),
             _ => None,
@@ -184,12 +182,10 @@ impl Engine {
     ) -> Result<Engine, EngineError> {
         let folder = spec.folder.as_deref();
         let process = Process::start(&spec.program(), &spec.arguments, folder, clock)?;
-        let identity = Identity::default();
-        let declared = Vec::new();
         let mut engine = Engine {
             process,
-            identity,
-            declared,
+            identity: Identity::default(),
+            declared: Vec::new(),
             plays_chess960: false,
             is_searching: false,
             timeout,
@@ -226,6 +222,7 @@ impl Engine {
                 return Ok(());
             }
             self.introduce(&line);
+            // A flood of lines must not extend the time-out.
             if self.process.clock().now() >= until {
                 break;
             }

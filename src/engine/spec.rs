@@ -35,7 +35,6 @@ pub struct EngineSpec {
     pub optional: Vec<String>,
 }
 
-/// The keys of a description.
 const KEYS: [&str; 7] = ["cmd", "name", "arg", "args", "dir", "proto", "option."];
 /// Debian's folder for engines, which is not in everybody's `PATH`.
 const GAMES: [&str; 2] = ["/usr/games", "/usr/local/games"];
@@ -86,7 +85,8 @@ impl EngineSpec {
         match key {
             "cmd" => {
                 let EngineSpec { label, path, .. } = EngineSpec::new(value);
-                (self.path, self.label) = (path, label);
+                self.path = path;
+                self.label = label;
             }
             "name" => self.label = value.into(),
             "arg" => self.arguments.push(value.into()),

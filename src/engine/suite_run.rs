@@ -91,7 +91,8 @@ impl SuiteRun {
         Ok(RunFile::beside(output)?.is_some_and(|run| {
             run.verb.as_deref() == Some(self.verb)
                 && run.engine == self.identity.in_run(&self.plan.engine)
-                && (run.limit, run.multipv) == (self.limit(), Some(self.lines as u64))
+                && run.limit == self.limit()
+                && run.multipv == Some(self.lines as u64)
                 && run.suite == *suite
         }))
     }
@@ -198,7 +199,7 @@ impl RunningSuite {
             let what = "the journal belongs to other records: remove it to start over";
             return Err(Error::new(what).into());
         }
-        pool.push_finished(Finished::again(done, &record), &mut emit)
+        pool.push_finished(Finished::from_earlier_run(done, &record), &mut emit)
     }
 
     /// Waits until all records are finished.
@@ -277,7 +278,10 @@ impl SearchedSuite {
             new.write_all(b"\n")?;
             new.finish()?;
         }
-        journal.map_or(Ok(()), Journal::remove)
+        match journal {
+            Some(journal) => journal.remove(),
+            None => Ok(()),
+        }
     }
 }
 
@@ -335,7 +339,6 @@ pub fn survey<P: AsRef<Path>>(
     Ok(hash.finish(path))
 }
 
-/// The path of the journal of an output.
 fn journal_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".journal");
@@ -344,9 +347,10 @@ fn journal_path(output: &Path) -> PathBuf {
 
 /// The length and modification time of a file, which change when a program is rebuilt.
 fn file_stamp(path: &Path) -> String {
-    let stamp = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
-    stamp.map_or_else(
-        |_| "unknown".into(),
-        |(len, modified)| format!("{len} bytes of {}", humantime::format_rfc3339_millis(modified)),
-    )
+    match path.metadata().and_then(|found| Ok((found.len(), found.modified()?))) {
+        Ok((len, modified)) => {
+            format!("{len} bytes of {}", humantime::format_rfc3339_millis(modified))
+        }
+        Err(_) => "unknown".into(),
+    }
 }

@@ -24,7 +24,6 @@ pub enum Task {
     Mate(MateOptions),
 }
 
-/// The first step of a task.
 enum FirstStep {
     Done(Box<Finished>),
     Search(Limits),

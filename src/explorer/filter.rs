@@ -137,8 +137,8 @@ impl AppliedFilter {
             }
             _ => {
                 for (name, bound) in bounds {
-                    let year = |it: &YearMonth| YearMonth { month: None, ..*it };
-                    let left = bound.as_ref().filter(|_| what == "month").map(year);
+                    let year = bound.map(|it| YearMonth { month: None, ..it });
+                    let left = if what == "month" { year } else { None };
                     if *bound != left {
                         if !bound.is_some_and(says_all) {
                             self.not_split.push(name);
@@ -166,7 +166,6 @@ impl AppliedFilter {
 /// The records of a position, and the filter that applies to them.
 pub(crate) struct FoundRecords {
     pub(crate) records: Vec<EpdRecord>,
-    /// The numbers of the records.
     pub(crate) numbers: Vec<u64>,
     /// Whether there are more records than were read.
     pub(crate) is_cut: bool,

@@ -23,7 +23,6 @@ pub(crate) struct GamesQuery {
     filter: GameFilter,
 }
 
-/// The games of a position.
 #[derive(Serialize, Default)]
 pub(crate) struct GamesAnswer {
     top: Vec<GameObject>,
@@ -34,11 +33,13 @@ pub(crate) struct GamesAnswer {
 pub(crate) fn games(explorer: &Explorer, asked: &GamesQuery) -> Result<GamesAnswer, Refusal> {
     let served = explorer.source(asked.source.as_deref())?;
     let line = ParsedLine::parse(asked.fen.as_deref(), &asked.play)?;
+    let position = line.end();
     let cells = asked.filter.filter()?;
-    let found = FoundRecords::new(served, line.end(), cells, &[], explorer.strict)?;
-    let Some(listed) = listed(&found.records) else { return Ok(GamesAnswer::default()) };
-    let games = ListedGames::find(served, &listed, line.end(), &found.applied.filter)?;
-    Ok(GamesAnswer { top: games.best(usize::MAX), recent: games.latest(usize::MAX, &[]) })
+    let found = FoundRecords::new(served, position, cells, &[], explorer.strict)?;
+    let Some(kept) = listed(&found.records) else { return Ok(GamesAnswer::default()) };
+    let games = ListedGames::find(served, &kept, position, &found.applied.filter)?;
+    let no_limit = usize::MAX;
+    Ok(GamesAnswer { top: games.best(no_limit), recent: games.latest(no_limit, &[]) })
 }
 
 /// The listed games of a position that match the filter and that went on after the position.
@@ -51,9 +52,6 @@ pub(crate) struct ListedGames {
 
 impl ListedGames {
     /// The games that the records of the position list.
-    ///
-    /// # Errors
-    /// Errors of the source.
     pub(crate) fn find(
         served: &Served,
         listed: &KeptGames,
@@ -71,22 +69,23 @@ impl ListedGames {
         Ok(ListedGames { best, latest, found })
     }
 
-    /// The best games, at most `most`.
-    pub(crate) fn best(&self, most: usize) -> Vec<GameObject> {
-        self.listed(&self.best).take(most).collect()
+    pub(crate) fn best(&self, maximum: usize) -> Vec<GameObject> {
+        self.listed(&self.best).take(maximum).collect()
     }
 
-    /// The latest games, at most `most`, without those in `others`.
-    pub(crate) fn latest(&self, most: usize, others: &[GameObject]) -> Vec<GameObject> {
+    /// The latest games, at most `maximum`, without those in `others`.
+    pub(crate) fn latest(&self, maximum: usize, others: &[GameObject]) -> Vec<GameObject> {
         let is_new = |game: &GameObject| others.iter().all(|other| other.id != game.id);
-        self.listed(&self.latest).filter(is_new).take(most).collect()
+        self.listed(&self.latest).filter(is_new).take(maximum).collect()
     }
 
     /// The game of each move that was played in one game only.
     pub(crate) fn singles(&self, explored: &Explored) -> Vec<(Move, GameObject)> {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
-        let is_needed = explored.rows.iter().any(|row| row.counts.games() == 1);
-        let total = tally.filter(|_| is_needed).map(|tally| tally.total()).unwrap_or_default();
+        if explored.rows.iter().all(|row| row.counts.games() != 1) {
+            return Vec::new();
+        }
+        let total = tally.map(|tally| tally.total()).unwrap_or_default();
         let once = total.moves.iter().filter(|one| one.counts.games() == 1);
         let once: Vec<San> = once.map(|one| one.san).collect();
         let single = |found: &FoundGame| {

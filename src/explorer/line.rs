@@ -59,8 +59,8 @@ impl ParsedLine {
             return Ok(line);
         }
         if is_like_fen(text) {
-            return parse_start(text)
-                .and(Err(Refusal::bad_request("not a FEN that can be played from")));
+            parse_start(text)?;
+            return Err(Refusal::bad_request("not a FEN that can be played from"));
         }
         if let Some(game) = parse_game(text) {
             let moves: Vec<String> = game.main_line().map(|mv| mv.to_string()).collect();
@@ -138,8 +138,9 @@ fn fen(position: &Position, counters: Counters) -> String {
 /// Parses a FEN or an EPD, optionally followed by moves, or moves from the start array.
 fn parse_whole(text: &str) -> Result<ParsedLine, Refusal> {
     let options = ParseOptions::new(Profile::Lenient);
-    let line = PositionLine::parse(text.as_bytes(), &options).ok().flatten();
-    let line = line.ok_or_else(|| Refusal::bad_request("no position"))?;
+    let Ok(Some(line)) = PositionLine::parse(text.as_bytes(), &options) else {
+        return Err(Refusal::bad_request("no position"));
+    };
     let position = line.position(0).copied().unwrap_or(Position::START);
     let before_moves = text.split(" moves ").next().unwrap_or(text);
     let counters = parse_start(before_moves).map_or(Counters::default(), |start| start.counters);

@@ -36,7 +36,6 @@ pub(crate) struct PositionQuery {
 /// Maximum number of records that are listed in full.
 const TOLD_RECORDS: usize = 100;
 
-/// A position.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PositionAnswer {
@@ -55,7 +54,6 @@ pub(crate) struct PositionAnswer {
     #[serde(flatten)]
     explored: PositionObject,
     records: Vec<RecordObject>,
-    /// Number of records that were read.
     record_count: usize,
     /// True if there are more records.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -78,7 +76,6 @@ struct Step {
     opening: Option<OpeningObject>,
 }
 
-/// A legal move.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LegalMove {
@@ -93,7 +90,6 @@ struct LegalMove {
     promotion: Option<char>,
 }
 
-/// A record.
 #[derive(Serialize)]
 struct RecordObject {
     number: u64,
@@ -153,8 +149,8 @@ impl PositionAnswer {
         let FoundRecords { records, numbers, is_cut, applied, .. } = at;
         let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[Query]| served.records(queries);
-        let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
-        let parents = parents.transpose()?;
+        let parents =
+            if with_parents { Some(parents::<Error>(line.end(), &options, ask)?) } else { None };
         let opening = names.last_on_line(line.line());
         let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, names));
         let shown = Shown { parents: parents.as_deref(), opening, ..Shown::new(&explored, names) };

@@ -38,7 +38,7 @@ const beside = (name) => new URL(name, import.meta.url);
  * these. `openings` is the table of their names; null leaves positions without names.
  */
 export async function load(wasm, options = {}) {
-  const { model = beside("shipped.bin"), tally = beside("tally.wasm"), openings = beside("openings.zst"), fetch } = options;
+  const { model = beside("shipped.model"), tally = beside("tally.wasm"), openings = beside("openings.table"), fetch } = options;
   const host = new Host(fetch ?? globalThis.fetch.bind(globalThis));
   const [program, table] = await Promise.all([host.bytesOf(wasm), openings && host.bytesOf(openings)]);
   return new Reader(host, { module: await WebAssembly.compile(program), model, tally, openings: table });

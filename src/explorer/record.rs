@@ -16,7 +16,6 @@ pub(crate) struct RecordQuery {
     number: String,
 }
 
-/// A record with its number and the total.
 #[derive(Serialize)]
 pub(crate) struct NumberedRecord {
     number: u64,

@@ -75,7 +75,6 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
     })
 }
 
-/// Keeps the games with the best rated players.
 fn keep_best(games: &mut Vec<MatchObject>) {
     let rating = |game: &MatchObject| game.game.white.rating + game.game.black.rating;
     games.sort_by_key(|game| (Reverse(rating(game)), Reverse(game.game.year)));

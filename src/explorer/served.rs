@@ -104,7 +104,9 @@ impl Served {
             return Ok(Some(game));
         }
         let game = self.lookup.kept_game(id)?;
-        game.iter().for_each(|game| self.games.insert(id, game.clone()));
+        if let Some(game) = &game {
+            self.games.insert(id, game.clone());
+        }
         Ok(game)
     }
 
@@ -132,7 +134,6 @@ impl Served {
         self.lookup.records(queries, &is_enough)
     }
 
-    /// The records of a position with their numbers, and whether there are more.
     pub(crate) fn numbered_records(
         &self,
         position: &Position,
@@ -144,7 +145,6 @@ impl Served {
         Ok((records, self.has_next(&mut matches)?))
     }
 
-    /// Whether a position has records.
     pub(crate) fn has(&self, position: &Position) -> Result<bool> {
         self.has_next(&mut self.lookup.matches(&Query::from(position)))
     }

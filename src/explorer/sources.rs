@@ -35,7 +35,6 @@ pub fn sources(explorer: &Explorer) -> Vec<SourceObject> {
     explorer.sources.iter().map(|served| SourceObject::new(served)).collect()
 }
 
-/// The kind of a file.
 const fn kind(format: FileFormat) -> &'static str {
     match format {
         FileFormat::Epdb => "store",

@@ -113,11 +113,12 @@ fn evaluation_of_line(record: &EpdRecord, mv: Move) -> Option<i32> {
 fn evaluation_of_end(record: &EpdRecord, mv: Move) -> Option<i32> {
     let playable = Playable::new(record.position()).ok().filter(|it| it.is_legal(mv))?;
     let after = playable.after(mv);
-    let is_over = !after.has_move();
-    is_over.then(|| if after.is_check() { MAX_LOSS_EVALUATION } else { 0 })
+    if after.has_move() {
+        return None;
+    }
+    Some(if after.is_check() { MAX_LOSS_EVALUATION } else { 0 })
 }
 
-/// The first value in the comment registers.
 fn from_registers<T>(record: &EpdRecord, value: impl Fn(&str) -> Option<T>) -> Option<T> {
     let mut registers = record
         .operations()

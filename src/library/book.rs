@@ -196,12 +196,10 @@ impl MakeOptions {
             }
         }
         moves.retain(|counted| self.takes(counted));
-        let most = moves.iter().map(|it| it.2).max().unwrap_or(0);
-        let limit = u64::from(u16::MAX);
+        let largest = moves.iter().map(|(.., points)| *points).max().unwrap_or(0);
         let key = boards.first().map_or(0, |board| board.key);
         let entry = |(bits, _, points)| {
-            let weight = if most > limit { scaled_down(points, most, limit) } else { points };
-            let weight = if self.uniform { 1 } else { weight as u16 };
+            let weight = if self.uniform { 1 } else { book_weight(points, largest) };
             Entry { key, mv: BookMove::from_bits(bits), weight, learn: 0 }
         };
         let mut entries: Vec<Entry> = moves.into_iter().map(entry).collect();
@@ -284,21 +282,23 @@ fn add(one: &[Entry], other: &[Entry], sum: &mut Vec<Entry>) -> bool {
             None => moves.push((*entry, weight)),
         }
     }
-    let most = moves.iter().map(|(_, total)| *total).max().unwrap_or(0);
-    let limit = u64::from(u16::MAX);
+    let largest = moves.iter().map(|(_, total)| *total).max().unwrap_or(0);
     let start = sum.len();
-    sum.extend(moves.into_iter().map(|(entry, total)| {
-        let scaled = if most > limit { scaled_down(total, most, limit) } else { total };
-        Entry { weight: scaled as u16, ..entry }
-    }));
+    for (entry, total) in moves {
+        sum.push(Entry { weight: book_weight(total, largest), ..entry });
+    }
     sum[start..].sort_by(Entry::book_order);
-    most > limit
+    largest > u16::MAX.into()
 }
 
-/// Scales a weight so that the largest weight, `most`, becomes `limit`. The result is rounded, and
-/// is 0 only if the weight is 0.
-pub(super) fn scaled_down(weight: u64, most: u64, limit: u64) -> u64 {
-    ((weight * limit + most / 2) / most).max(weight.min(1))
+/// A weight as a book can hold it: scaled down if the largest weight of its position is too large for a
+/// book. The result is rounded, and is 0 only if the weight is 0.
+fn book_weight(weight: u64, largest: u64) -> u16 {
+    let limit = u64::from(u16::MAX);
+    if largest <= limit {
+        return weight as u16;
+    }
+    ((weight * limit + largest / 2) / largest).max(weight.min(1)) as u16
 }
 
 /// The book entries of a repertoire for all positions with this side to move, in the order of a

@@ -34,7 +34,6 @@ const LINE_PLIES: usize = 16;
 const MAX_SCORE: i32 = 1000;
 /// Maximum ply. Later plies count as this ply.
 const MAX_PLY: u32 = 600;
-/// Width of a rating group.
 const RATING_GROUP: u16 = 100;
 
 /// Games by result.
@@ -131,9 +130,7 @@ impl Breakdown {
 
     /// Counts a game, and the evaluations in its comments.
     pub fn add_game(&mut self, game: &Game) {
-        let (record, position) = record_of_game(game, false);
-        let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
-        self.add_facts(&subject, Color::White);
+        self.add_tags(game, Color::White);
         let length = game.plies().count().min(MAX_PLY as usize) as u32;
         *self.lengths.entry(length).or_default() += 1;
         if game.elements().any(|element| matches!(element, Element::Comment(_))) {
@@ -148,7 +145,8 @@ impl Breakdown {
     /// Counts the tags of a game, and returns its result. If the side is Black, `white` counts games that Black
     /// won.
     pub(crate) fn add_tags(&mut self, game: &Game, side: Color) -> Results {
-        let (record, position) = record_of_game(game, false);
+        let is_of_position = false;
+        let (record, position) = record_of_game(game, is_of_position);
         let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
         self.add_facts(&subject, side)
     }
@@ -186,11 +184,11 @@ impl Breakdown {
         let mut tally = root;
         while self.line.len() < LINE_PLIES {
             let total = tally.total();
-            let Some(most) = total.moves.first() else { break };
+            let Some(most_played) = total.moves.first() else { break };
             let dots = if replay.position().turn() == Color::White { ". " } else { "..." };
-            let name = format!("{}{dots}{}", replay.fullmove_number(), most.san);
-            self.line.push((name, Results::from(&most.counts)));
-            replay.play(most.mv);
+            let name = format!("{}{dots}{}", replay.fullmove_number(), most_played.san);
+            self.line.push((name, Results::from(&most_played.counts)));
+            replay.play(most_played.mv);
             tally = tally_at(libraries, replay.position())?;
         }
         Ok(())

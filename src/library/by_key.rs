@@ -147,9 +147,10 @@ impl ByKey {
     /// Reserves capacity for about this many keys and bytes, if that leaves most of the memory
     /// free. The table must be empty.
     pub(super) fn expect(&mut self, keys: usize, bytes: usize) {
-        let most = self.memory_bytes / (8 * size_of::<Slot>());
-        let slots = (keys.min(most) / 3 * 4).next_power_of_two();
-        if slots > self.slots.len() && slots <= most {
+        let max_slots = self.memory_bytes / (8 * size_of::<Slot>());
+        // The table grows when three quarters of the slots are taken.
+        let slots = (keys.min(max_slots) / 3 * 4).next_power_of_two();
+        if slots > self.slots.len() && slots <= max_slots {
             self.slots = Large::zeros_at_hand(slots);
         }
         // One huge page is faster than many small ones.
@@ -199,7 +200,6 @@ impl ByKey {
             && entries_end < NONE as usize
     }
 
-    /// Prefetches the slots of these hashes.
     pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
         let slots: &[u64] = &self.slots;
         let mask = slots.len() - 1;
@@ -299,9 +299,10 @@ impl ByKey {
         let usual = (2 * before.bytes.len()).clamp(FIRST_REGION, longest);
         let mut next = Region::with_room(usual.max(needed + needed / 2));
         next.push(&before.bytes[start..before.len]);
-        match start {
-            0 => *before = Region::with_room(0),
-            _ => self.full_regions += before.memory_used(),
+        if start == 0 {
+            *before = Region::with_room(0);
+        } else {
+            self.full_regions += before.memory_used();
         }
         self.regions.push(next);
     }
@@ -320,7 +321,6 @@ impl ByKey {
         self.slots = grown;
     }
 
-    /// The bytes of an entry.
     pub(super) fn entry(&self, number: Number) -> &[u8] {
         let group = &self.groups[number as usize / GROUP];
         let place = number as usize % GROUP;
@@ -382,6 +382,11 @@ impl ByKey {
         List { entries: self, next: 0 }
     }
 
+    /// Like [`ByKey::into_list`], but keeps all entries.
+    pub(super) fn into_list_of_all(self) -> List {
+        self.into_list_of(|_| true)
+    }
+
     /// Like [`ByKey::into_list`], but keeps exactly the entries that `stays` selects.
     pub(super) fn into_list_of(mut self, stays: impl Fn(Number) -> bool) -> List {
         for (number, entry) in (0..).zip(self.groups.iter_mut().flat_map(|it| &mut it.entries)) {
@@ -410,7 +415,6 @@ impl List {
         None
     }
 
-    /// The next entry.
     pub(super) fn peek_entry(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         Some(self.entries.entry(number))
@@ -420,7 +424,7 @@ impl List {
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         let number = self.peek()?;
         self.next += 1;
-        self.let_go_before(number);
+        self.free_before(number);
         Some(self.entries.entry(number))
     }
 
@@ -428,7 +432,7 @@ impl List {
     /// the memory before them.
     pub(super) fn next_together(&mut self, takes: impl Fn(Number, &[u8]) -> bool) -> &[u8] {
         let Some(first) = self.peek() else { return &[] };
-        self.let_go_before(first);
+        self.free_before(first);
         let group = &self.entries.groups[first as usize / GROUP];
         let bytes = self.entries.bytes_of(group);
         let place = first as usize % GROUP;
@@ -444,15 +448,15 @@ impl List {
         &bytes[start..end]
     }
 
-    fn let_go_before(&mut self, number: Number) {
+    fn free_before(&mut self, number: Number) {
         let ByKey { regions, groups, .. } = &mut self.entries;
         let group = number as usize / GROUP;
-        if let Some(before) = group.checked_sub(1).and_then(|it| groups.get_mut(it)) {
-            before.entries = Vec::new();
+        if group > 0 {
+            groups[group - 1].entries = Vec::new();
         }
-        if let Some(before) = groups[group].region.checked_sub(1).and_then(|it| regions.get_mut(it))
-        {
-            *before = Region::with_room(0);
+        let region = groups[group].region;
+        if region > 0 {
+            regions[region - 1] = Region::with_room(0);
         }
     }
 }

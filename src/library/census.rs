@@ -187,13 +187,18 @@ impl Census {
         let mut last = Vec::new();
         while let Some((key, _)) = keys.next_entry()? {
             let same = last.iter().zip(key).take_while(|(a, b)| a == b).count();
-            let board = packed::len_of(key)?;
-            let is_new = |fields_end: usize| u64::from(same < fields_end);
-            unique.boards += is_new(board);
-            unique.boards_and_sides += is_new(board + 1);
-            unique.without_en_passant += is_new(board + 3);
-            unique.positions += is_new(board + 4);
-            unique.without_counters += is_new(board + 5);
+            // The fields of a key; see `key`.
+            let board_end = packed::len_of(key)?;
+            let turn_end = board_end + 1;
+            let castling_end = turn_end + 2;
+            let legal_en_passant_end = castling_end + 1;
+            let en_passant_end = legal_en_passant_end + 1;
+            let is_new = |field_end: usize| u64::from(same < field_end);
+            unique.boards += is_new(board_end);
+            unique.boards_and_sides += is_new(turn_end);
+            unique.without_en_passant += is_new(castling_end);
+            unique.positions += is_new(legal_en_passant_end);
+            unique.without_counters += is_new(en_passant_end);
             unique.with_counters += is_new(key.len());
             last.clear();
             last.extend_from_slice(key);
@@ -304,6 +309,7 @@ fn key(
     let mut key = packed::encode(&bare).as_bytes().to_vec();
     key.push(position.turn() as u8);
     let castling = position.castling();
+    // No file has the number 8, and no square the number 64.
     for color in Color::ALL {
         let [king, queen] = Side::ALL.map(|side| castling.rook(color, side).unwrap_or(8));
         key.push(king << 4 | queen);
@@ -378,7 +384,6 @@ pub struct GameCensus {
     buffer: Vec<u8>,
 }
 
-/// Bytes of the counts of an encoded game.
 const COUNT_BYTES: usize = 19 * size_of::<u64>();
 
 impl GameCensus {
@@ -501,7 +506,6 @@ impl GameCensus {
     }
 }
 
-/// The names of the tags that a game has.
 fn tag_names(game: &Game) -> impl Iterator<Item = &str> {
     game.tags().map(|(name, _)| name).filter(|name| game.has_tag(name))
 }

@@ -221,7 +221,6 @@ impl PositionQuestion for PositionLookup {
     }
 }
 
-/// The columns of queries.
 #[derive(Default)]
 struct QueryColumns {
     queries: Vec<u64>,
@@ -260,7 +259,6 @@ fn other_column(name: &str) -> Result<Kind> {
     Ok(kind_of(&field::Field::parse(name).map_err(Error::new)?))
 }
 
-/// The queries of positions, and the places of these positions.
 fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
     let known = positions.iter().enumerate();
     let known = known.filter_map(|(place, position)| Some((place, position.as_ref().ok()?)));
@@ -332,6 +330,7 @@ impl PositionExploration {
             let moves: Vec<MoveTally> = explored.rows.iter().map(one).collect();
             let mut other = |one: &MoveTally, place: usize, mut cell: CellWriter<'_>| {
                 let row = explored.row(one.mv);
+                // `CHILD_COLUMNS` follow `query` and the columns of the move.
                 let number = match place.checked_sub(1 + MOVE_COLUMNS.len()) {
                     None => Some(query.into()),
                     Some(0) => Some((one.counts.games() - one.counts.unknown).into()),

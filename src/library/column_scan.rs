@@ -37,9 +37,6 @@ pub(crate) struct ColumnScan {
 impl ColumnScan {
     /// A scan with this schema, of a table with columns of `all`; `None` if the file does not have all columns of
     /// the scan, or not all fields of the filter. A filter is for records.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(crate) fn new(
         path: &Path,
         all: &Schema,
@@ -51,11 +48,11 @@ impl ColumnScan {
         let Some(file) = ColumnFile::open(path, all, options)? else { return Ok(None) };
         let Some(places) = places_of(&file, schema, view) else { return Ok(None) };
         let filter = match filter {
+            Some(expression) => {
+                let Some(filter) = ColumnFilter::new(&file, expression) else { return Ok(None) };
+                Some(Arc::new(filter))
+            }
             None => None,
-            Some(expression) => match ColumnFilter::new(&file, expression) {
-                Some(filter) => Some(Arc::new(filter)),
-                None => return Ok(None),
-            },
         };
         let mut columns = places.clone();
         columns.sort_unstable();
@@ -77,9 +74,6 @@ impl ColumnScan {
     }
 
     /// Calls `take` with the batches of a row group until it returns false.
-    ///
-    /// # Errors
-    /// The row group is damaged, or `take` fails.
     pub(crate) fn read(
         &self,
         group: usize,
@@ -123,8 +117,8 @@ pub fn count_by_columns(
 ) -> Result<Option<u64>> {
     let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     let all = RecordTable::new(&all)?.schema();
-    let (none, view) = (Arc::new(Schema::empty()), ScoreView::Mover);
-    let Some(scan) = ColumnScan::new(path, &all, &none, filter, view, options)? else {
+    let none = Arc::new(Schema::empty());
+    let Some(scan) = ColumnScan::new(path, &all, &none, filter, ScoreView::Mover, options)? else {
         return Ok(None);
     };
     let groups: Vec<usize> = scan.groups().collect();
@@ -166,9 +160,7 @@ struct ColumnFilter {
     cells: Vec<Cell>,
     /// The column `fen`, if a field needs the position.
     needs_position: bool,
-    /// The indexes of the columns.
     columns: Vec<usize>,
-    /// Ranges of the columns.
     ranges: Vec<(String, i128, i128)>,
 }
 
@@ -176,7 +168,6 @@ struct ColumnFilter {
 #[derive(Clone, Debug)]
 enum Cell {
     Number(String),
-    /// A column of thousands.
     Thousands(String),
     /// A number that counts as a text too.
     Word(String),
@@ -339,9 +330,12 @@ impl Cell {
                 text.and_then(|text| points(text.as_bytes())).map(Value::Number)
             }
             Cell::Score => {
+                let is_opponents = false;
                 let score = number(0).map(Evaluation::Centipawns);
                 let score = score.or_else(|| number(1).map(Evaluation::Mate));
-                score.and_then(|score| score.ce(false).ok()).map(|ce| Value::whole(ce.into()))
+                score
+                    .and_then(|score| score.ce(is_opponents).ok())
+                    .map(|ce| Value::whole(ce.into()))
             }
         };
         value.unwrap_or(Value::Missing)

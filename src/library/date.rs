@@ -48,10 +48,13 @@ impl Date {
         let month = part(parts.next().unwrap_or("??"), 1..=2, 1..=12)?;
         let days = days_in_month(*year.end(), *month.end());
         let day = part(parts.next().unwrap_or("??"), 1..=2, 1..=days)?;
+        if parts.next().is_some() {
+            return None;
+        }
         let number = |[year, month, day]: [u32; 3]| (year * 100 + month) * 100 + day;
         let first = number([*year.start(), *month.start(), *day.start()]);
         let last = number([*year.end(), *month.end(), *day.end()]);
-        parts.next().is_none().then_some(Date { days: first..=last })
+        Some(Date { days: first..=last })
     }
 
     /// The year, if it is known.
@@ -83,8 +86,10 @@ impl Date {
     /// assert_eq!(Date::archive_digits(b"soon"), "00000000");
     /// ```
     pub fn archive_digits(text: &[u8]) -> String {
-        let text = Date::parse(text).and_then(|_| std::str::from_utf8(text).ok());
-        let text = text.unwrap_or_default().replace('?', "0");
+        let text = match std::str::from_utf8(text) {
+            Ok(date) if Date::parse(text).is_some() => date.replace('?', "0"),
+            _ => String::new(),
+        };
         let mut parts = text.split(['.', '-', '/']);
         let mut next = || parts.next().unwrap_or_default();
         format!("{:0>4}{:0>2}{:0>2}", next(), next(), next())
@@ -140,9 +145,9 @@ fn part(
     if !lengths.contains(&text.len()) || !text.bytes().all(is_part) {
         return None;
     }
-    let least = text.replace('?', "0").parse::<u32>().ok()?.max(*values.start());
-    let most = text.replace('?', "9").parse::<u32>().ok()?.min(*values.end());
-    (least <= most).then_some(least..=most)
+    let first = text.replace('?', "0").parse::<u32>().ok()?.max(*values.start());
+    let last = text.replace('?', "9").parse::<u32>().ok()?.min(*values.end());
+    (first <= last).then_some(first..=last)
 }
 
 #[cfg(test)]

@@ -53,9 +53,9 @@ impl DeltaBase {
         let origin = library.tally_origin()?.ok_or_else(no_library)?;
         let mut set = origin.games.unwrap_or_default();
         if let Some(folding) = &folding {
-            let origin = marks(&path, &folding.origin)?;
-            is_folded(set, origin).map_err(|error| in_file(error, &path))?;
-            set = origin.both;
+            let folded = marks(&path, &folding.origin)?;
+            is_folded(set, folded).map_err(|error| in_file(error, &path))?;
+            set = folded.both;
         }
         Ok(DeltaBase {
             games: origin.games.is_some().then_some(library),
@@ -77,9 +77,6 @@ impl DeltaBase {
     }
 
     /// The copy rank with which a game counts; `None` if it does not count.
-    ///
-    /// # Errors
-    /// The base is damaged or cannot be read.
     pub(super) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let Some(games) = &self.games else { return Ok(None) };
         Ok(games.copy_rank(game)?.max(self.folding.copy_rank(game)))
@@ -187,13 +184,11 @@ impl Fold {
         refuse_other_target(base, target)?;
         let store = Store::open(delta, &StoreOptions::default())?;
         let Some((origin, games)) = store.reader()?.tally_origin()? else {
-            let is_empty = store.reader()?.is_empty();
+            if store.reader()?.is_empty() {
+                return Ok(FoldStep::Nothing);
+            }
             let what = "only a delta that is a library of tallies is folded into its base";
-            return if is_empty {
-                Ok(FoldStep::Nothing)
-            } else {
-                Err(in_file(Error::new(what), delta))
-            };
+            return Err(in_file(Error::new(what), delta));
         };
         if games.ok_or_else(|| without_games(delta))? == 0 {
             return Ok(FoldStep::Nothing);
@@ -226,13 +221,12 @@ impl Fold {
     /// # Errors
     /// They are not the games of this fold.
     pub fn check(&self, sum: &TallyOrigin) -> Result<()> {
+        if sum.games == Some(self.origin.both) {
+            return Ok(());
+        }
         let what =
             "the games of the base and of the delta do not add up: damaged, or changed meanwhile";
-        if sum.games == Some(self.origin.both) {
-            Ok(())
-        } else {
-            Err(in_file(Error::new(what), &self.path))
-        }
+        Err(in_file(Error::new(what), &self.path))
     }
 
     /// Refuses a base that has the games already, and a base of another delta.
@@ -295,7 +289,6 @@ fn origin_of(library: &Path) -> Result<TallyOrigin> {
     origin.ok_or_else(no_library)
 }
 
-/// The games that a library counts.
 fn games_of(library: &Path) -> Result<GameSet> {
     origin_of(library)?.games.ok_or_else(|| without_games(library))
 }

@@ -148,7 +148,8 @@ impl Diff {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add_old(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        self.add(record, place, false)
+        let is_new = false;
+        self.add(record, place, is_new)
     }
 
     /// Adds the next record of the new collection.
@@ -156,7 +157,8 @@ impl Diff {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add_new(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        self.add(record, place, true)
+        let is_new = true;
+        self.add(record, place, is_new)
     }
 
     fn add(&mut self, record: &EpdRecord, place: Origin, is_new: bool) -> Result<()> {
@@ -236,9 +238,6 @@ impl Versions {
     /// Adds the next item of a collection. Items with the same `pairing` are versions of one
     /// another; they are equal if `compared` is the same too. `content` is returned with a
     /// difference.
-    ///
-    /// # Errors
-    /// The temporary file cannot be created or written.
     pub(super) fn add(
         &mut self,
         pairing: Vec<u8>,
@@ -261,9 +260,6 @@ impl Versions {
 
     /// Ends the input, and returns the differences and their counts. `decode` reads the content of
     /// an item.
-    ///
-    /// # Errors
-    /// A temporary file cannot be created, written or read.
     pub(super) fn finish<T>(self, decode: Decode<T>) -> Result<(Differences<T>, DiffTally)> {
         let out = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut pairing = Pairing { out, tally: DiffTally::default(), waiting: VecDeque::new() };
@@ -317,7 +313,8 @@ impl Pairing {
             if let Some(partner) = self.waiting.pop_front_if(is_other) {
                 let pair = if version.is_new { [partner, version] } else { [version, partner] };
                 self.tally.changed += 1;
-                self.put(false, &pair[0].entry, &pair[1].entry)?;
+                let is_added = false;
+                self.put(is_added, &pair[0].entry, &pair[1].entry)?;
                 continue;
             }
             self.waiting.push_back(version);
@@ -335,8 +332,11 @@ impl Pairing {
     }
 
     fn alone(&mut self, version: &Version) -> Result<()> {
-        let tally = &mut self.tally;
-        *(if version.is_new { &mut tally.added } else { &mut tally.removed }) += 1;
+        if version.is_new {
+            self.tally.added += 1;
+        } else {
+            self.tally.removed += 1;
+        }
         self.put(version.is_new, &version.entry, &[])
     }
 
@@ -386,7 +386,8 @@ impl<T> Differences<T> {
             }));
         }
         let (old, new) = entries.split_at_checked(len).ok_or_else(changed)?;
-        let ((old_place, old), (new_place, new)) = (read(old)?, read(new)?);
+        let (old_place, old) = read(old)?;
+        let (new_place, new) = read(new)?;
         Ok(Some(Difference::Changed(Box::new(Change { old_place, new_place, old, new }))))
     }
 }

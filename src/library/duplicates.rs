@@ -153,6 +153,6 @@ impl Duplicates {
             }
             group.push(record);
         }
-        Ok(Some(group).filter(|group| !group.is_empty()))
+        Ok(if group.is_empty() { None } else { Some(group) })
     }
 }

@@ -68,10 +68,14 @@ impl Edit {
             if self.touches_counters() { record.with_counter_operations() } else { record.clone() };
         if let Some(keep) = &self.keep {
             let opcodes = edited.operations().iter().map(|operation| operation.opcode);
-            let gone: Vec<_> = opcodes.filter(|opcode| !keep.contains(opcode)).collect();
-            gone.into_iter().for_each(|opcode| drop(edited.remove(opcode)));
+            let others: Vec<_> = opcodes.filter(|opcode| !keep.contains(opcode)).collect();
+            for opcode in others {
+                edited.remove(opcode);
+            }
         }
-        self.drop.iter().for_each(|opcode| drop(edited.remove(*opcode)));
+        for opcode in &self.drop {
+            edited.remove(*opcode);
+        }
         for (old, new) in &self.rename {
             rename(&mut edited, *old, *new)?;
         }
@@ -199,8 +203,8 @@ fn rename(record: &mut EpdRecord, old: Opcode, new: Opcode) -> Result<(), String
     let operands = if same_kind {
         operands
     } else if takes_one_string(new) {
-        quoted(new, &operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' '))
-            .and_then(|text| read_operands(record.position(), new, &text))?
+        let text = operands.iter().map(Operand::text).collect::<Vec<_>>().join(&b' ');
+        read_operands(record.position(), new, &quoted(new, &text)?)?
     } else {
         let mut text = Vec::new();
         for operand in &operands {

@@ -12,8 +12,8 @@ use super::value::{EvalContext, Number, Type, Value, joined};
 use epdb_chess::codec::{key, ordinal};
 use epdb_chess::model::rules::{Playable, en_passant_is_legal};
 use epdb_chess::model::{
-    Board, CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece,
-    Role, StandardOpcode,
+    Board, CastlingDialect, Color, EpdRecord, Opcode, Operand, Operands, Operation, Piece, Role,
+    StandardOpcode,
 };
 use epdb_chess::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 use epdb_chess::text::fields::CastlingText;
@@ -246,8 +246,8 @@ impl Field {
         if let Some((_, named, _)) = BUILTIN_FIELDS.iter().find(|(known, ..)| *known == name) {
             return Ok(Field::BuiltinField(*named));
         }
-        let tag = name.starts_with(|first: char| first.is_ascii_uppercase());
-        let tag = TagName::new(name).filter(|_| tag);
+        let may_be_tag = name.starts_with(|first: char| first.is_ascii_uppercase());
+        let tag = if may_be_tag { TagName::new(name) } else { None };
         match (Opcode::new(name.as_bytes()).ok(), tag) {
             (Some(opcode), _) if opcode.standard().is_some() || is_written(&opcode) => {
                 Ok(Field::Operation(opcode))
@@ -589,19 +589,17 @@ impl BuiltinField {
             BuiltinField::EloMin => return Tags::new(subject).lower_rating(),
             BuiltinField::EloAverage => return Tags::new(subject).mean_rating(),
             BuiltinField::Plies => {
-                let plies = |game: &Game| Value::whole(game.plies().count() as i128);
-                return subject.game.map_or(Value::Missing, |it| plies(it.game()));
+                return subject.game.map_or(Value::Missing, |position| {
+                    Value::whole(position.game().plies().count() as i128)
+                });
             }
             BuiltinField::Balance => return Value::whole(balance(position.board()).into()),
             BuiltinField::Repetition => {
+                let Some(position) = subject.game else { return Value::Missing };
                 // Only moves of pieces, two of each side, lead back to a position.
                 let is_new = record.counters().0.is_some_and(|clock| clock < 4);
-                let count =
-                    |game: GamePosition<'_>| if is_new { Some(1) } else { repetition(game) };
-                return subject
-                    .game
-                    .and_then(count)
-                    .map_or(Value::Missing, |it| Value::whole(it.into()));
+                let count = if is_new { Some(1) } else { repetition(position) };
+                return count.map_or(Value::Missing, |count| Value::whole(count.into()));
             }
             BuiltinField::EnPassantLegal => return Value::Flag(en_passant_is_legal(position)),
             BuiltinField::Check => return Value::Flag(is_in(record, |it| it.is_check())),
@@ -628,12 +626,12 @@ impl BuiltinField {
                 fen::format_fields(position, castling, en_passant, &mut text);
                 if self == BuiltinField::Fen {
                     let (halfmove_clock, fullmove_number) = record.counters();
-                    let (clock, number) =
-                        (halfmove_clock.unwrap_or(0), fullmove_number.unwrap_or(1));
+                    let clock = halfmove_clock.unwrap_or(0);
+                    let number = fullmove_number.unwrap_or(1);
                     text.extend_from_slice(format!(" {clock} {number}").as_bytes());
                 }
             }
-            BuiltinField::Record => drop(epd::format(record, &subject.forms, &mut text)),
+            BuiltinField::Record => _ = epd::format(record, &subject.forms, &mut text),
             BuiltinField::Key => return Value::Key(key::position_key(position)),
         }
         Value::text_of(text)
@@ -714,7 +712,7 @@ fn standard_opcodes() -> impl Iterator<Item = &'static str> {
 /// [`nearest_name`] among these names.
 fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
-    let most = match name.len() {
+    let max_distance = match name.len() {
         0..4 if is_private => 0,
         0..6 => 1,
         _ => 2,
@@ -724,7 +722,7 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
         let is_field = BUILTIN_FIELDS.iter().any(|(field, ..)| *field == known);
         let is_tag = is_well_known_tag(known);
         let is_long = is_field || known.len() >= 4;
-        distance(known) <= most.min(known.len() / 2) && (is_long || !is_private)
+        distance(known) <= max_distance.min(known.len() / 2) && (is_long || !is_private)
             || (is_field || is_tag) && known.eq_ignore_ascii_case(name)
             || letters(known) == letters(name)
     };
@@ -761,7 +759,6 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// The value of the operands of an opcode.
 fn operand_value(opcode: Opcode, operands: &[Operand]) -> Value<'_> {
     match (Field::Operation(opcode).kind(), operands) {
         (Type::Nothing, _) => Value::Flag(true),

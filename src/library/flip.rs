@@ -151,7 +151,7 @@ impl Mirror {
         let Operand::Move { mv, san } = operand else {
             let Operand::Token(text) = operand else { return (operand.clone(), None) };
             // A mate target does not change the position of a line.
-            let after = playable.filter(|_| mate_target(text).is_some()).copied();
+            let after = if mate_target(text).is_some() { playable.copied() } else { None };
             return (Operand::token(self.move_text(text)), after);
         };
         let mirrored =

@@ -1,9 +1,12 @@
 //! Tags of games as typed values: names, ratings, dates, and values derived from them.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::date::Date;
+use super::near_games::{folded_name, folded_surname};
 use super::value::EvalContext;
 use super::value::{Number, Type, Value};
 use epdb_chess::model::{Color, EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
@@ -42,7 +45,6 @@ impl TagName {
         matches!(self.as_str(), "White" | "Black")
     }
 
-    /// The value of the tag in a list of tags.
     pub(super) fn value<'a>(&self, tags: &Tags<'a>) -> Value<'a> {
         let value = tags.get(self.as_str()).map(|text| Value::Word(Cow::Borrowed(text)));
         self.typed(value.unwrap_or(Value::Missing))
@@ -74,8 +76,9 @@ impl TagName {
 /// assert!(!names_player(pair, b"Jones"));
 /// ```
 pub fn names_player(value: &[u8], name: &[u8]) -> bool {
-    let has_name = || value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name);
-    value == name || value.contains(&b':') && has_name()
+    value == name
+        || value.contains(&b':')
+            && value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name)
 }
 
 /// Search for a player in the tags White and Black of games. If no game has the player, it knows the names
@@ -88,8 +91,13 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
 /// let pgn = b"[White \"Alekhine, Alexander\"] [Black \"Reti, Richard\"] 1. e4 1-0";
 /// let mut reader = GameReader::new(&pgn[..], PgnReadOptions::default());
 /// search.add(reader.next_game()?.expect("a game").game.expect("a good game"));
-/// let missing = search.missing();
-/// assert_eq!(missing.as_deref(), Some("no game of `Alekhine`; there is `Alekhine, Alexander`"));
+/// assert_eq!(
+///     search.missing().as_deref(),
+///     Some(
+///         "no game of `Alekhine`; the nearest: `Alekhine, Alexander` (1 game). \
+///          A name has to be complete: --player 'Alekhine, Alexander'"
+///     )
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -98,23 +106,36 @@ pub struct PlayerSearch {
     names: Vec<String>,
     side: Option<Color>,
     is_found: bool,
-    /// The nearest names with their likeness, the nearest first.
-    nearest: Vec<(f64, String)>,
+    /// Names near to that of the player, with the number of their games.
+    near: HashMap<String, (Nearness, u64)>,
+}
+
+/// Nearness of a name to the name of a player.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Nearness {
+    /// Similar letters: their likeness in thousandths.
+    Letters(u16),
+    /// The same surname, or all words of the name.
+    Surname,
+    /// The same surname and initial.
+    Initial,
 }
 
 impl PlayerSearch {
     /// Maximum number of names in a message.
-    const NEAREST: usize = 3;
-    /// Minimum likeness of a name in a message.
-    const LIKE: f64 = 0.8;
+    const NEAREST: usize = 5;
+    /// Maximum number of names that are counted.
+    const COUNTED: usize = 10_000;
 
     /// A search for a player by one or more spellings of the name, who has this side if it is given. `None`
     /// without a name.
     pub fn new(names: &[String], side: Option<Color>) -> Option<PlayerSearch> {
-        let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
-        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        let search = PlayerSearch { names, side, is_found: false, nearest: Vec::new() };
-        (!search.names.is_empty()).then_some(search)
+        let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(String::from).collect();
+        if names.is_empty() {
+            return None;
+        }
+        Some(PlayerSearch { names, side, is_found: false, near: HashMap::new() })
     }
 
     /// Adds a game.
@@ -127,20 +148,21 @@ impl PlayerSearch {
             let has_side = self.side.is_none_or(|wanted| wanted == side);
             let is_player = |name: &String| names_player(value.as_bytes(), name.as_bytes());
             self.is_found = has_side && self.names.iter().any(is_player);
-            self.keep_if_near(value);
+            self.count_if_near(value);
         }
     }
 
-    fn keep_if_near(&mut self, value: &str) {
-        let is_known = self.nearest.iter().any(|(_, name)| name == value);
-        if is_known || self.names.iter().any(|name| name == value) {
+    fn count_if_near(&mut self, value: &str) {
+        if let Some((_, games)) = self.near.get_mut(value) {
+            *games += 1;
             return;
         }
-        let likeness = self.names.iter().map(|name| likeness(name, value)).fold(0.0, f64::max);
-        if likeness >= PlayerSearch::LIKE {
-            let place = self.nearest.partition_point(|(other, _)| *other >= likeness);
-            self.nearest.insert(place, (likeness, value.to_string()));
-            self.nearest.truncate(PlayerSearch::NEAREST);
+        if self.near.len() == PlayerSearch::COUNTED || self.names.iter().any(|name| name == value) {
+            return;
+        }
+        let nearest = self.names.iter().filter_map(|name| nearness(name, value)).max();
+        if let Some(nearest) = nearest {
+            self.near.insert(value.to_string(), (nearest, 1));
         }
     }
 
@@ -149,25 +171,38 @@ impl PlayerSearch {
         if self.is_found {
             return None;
         }
-        let quoted = |names: Vec<&String>| -> String {
-            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        };
+        let names = self.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
         let side = match self.side {
             None => "",
             Some(Color::White) => " with White",
             Some(Color::Black) => " with Black",
         };
-        let mut message = format!("no game of {}{side}", quoted(self.names.iter().collect()));
-        if !self.nearest.is_empty() {
-            let names = quoted(self.nearest.iter().map(|(_, name)| name).collect());
-            message += &format!("; there is {names}");
+        let mut message = format!("no game of {}{side}", names.join(", "));
+        let mut near: Vec<_> = self.near.iter().collect();
+        near.sort_by_key(|(name, (nearness, games))| (Reverse((*nearness, *games)), *name));
+        near.truncate(PlayerSearch::NEAREST);
+        if let [(first, _), ..] = &near[..] {
+            let shown = |(name, (_, games)): &(&String, &(Nearness, u64))| {
+                format!("`{name}` ({games} {})", if *games == 1 { "game" } else { "games" })
+            };
+            let near = near.iter().map(shown).collect::<Vec<_>>().join(", ");
+            let quote = if first.contains('\'') { '"' } else { '\'' };
+            message += &format!(
+                "; the nearest: {near}. A name has to be complete: --player {quote}{first}{quote}"
+            );
         }
         Some(message)
     }
 }
 
-/// Likeness of a name to the name of a player, from 0 to 2. It is above 1 if it has all words of that name.
-fn likeness(wanted: &str, name: &str) -> f64 {
+fn nearness(wanted: &str, name: &str) -> Option<Nearness> {
+    /// Minimum likeness of letters, in thousandths.
+    const LIKE: u16 = 800;
+    let surname = folded_surname(wanted);
+    if !surname.is_empty() && surname == folded_surname(name) {
+        let has_initial = folded_name(wanted) == folded_name(name);
+        return Some(if has_initial { Nearness::Initial } else { Nearness::Surname });
+    }
     let [wanted, name] = [wanted, name].map(str::to_lowercase);
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|letter: char| !letter.is_alphanumeric());
@@ -175,9 +210,11 @@ fn likeness(wanted: &str, name: &str) -> f64 {
     };
     let wanted_words = words(&wanted);
     let name_words = words(&name);
-    let has_all = wanted_words.iter().all(|word| name_words.contains(word));
-    let all = if has_all && !wanted_words.is_empty() { 1.0 } else { 0.0 };
-    all + strsim::jaro_winkler(&wanted, &name)
+    if !wanted_words.is_empty() && wanted_words.iter().all(|word| name_words.contains(word)) {
+        return Some(Nearness::Surname);
+    }
+    let likeness = (1000.0 * strsim::jaro_winkler(&wanted, &name)) as u16;
+    (likeness >= LIKE).then_some(Nearness::Letters(likeness))
 }
 
 /// The tags of a record: those of its game or, without a game, those in its operation `ptp`.
@@ -219,7 +256,6 @@ impl<'a> Tags<'a> {
         Number::parse(self.get(name)?)
     }
 
-    /// A part of the date.
     pub(super) fn part_of_date(&self, part: fn(&Date) -> Option<u32>) -> Value<'a> {
         let part = self.date().and_then(Date::parse).and_then(|date| part(&date));
         part.map_or(Value::Missing, |part| Value::whole(part.into()))
@@ -245,6 +281,7 @@ impl<'a> Tags<'a> {
         match self.ratings() {
             None => Value::Missing,
             Some([Number::Whole(white), Number::Whole(black)]) if (white ^ black) & 1 == 0 => {
+                // The mean of two numbers, without their sum, which may be too large.
                 Value::whole((white & black) + ((white ^ black) >> 1))
             }
             Some([white, black]) => {

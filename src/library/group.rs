@@ -19,6 +19,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use foldhash::{HashMap, HashMapExt};
@@ -65,20 +66,21 @@ impl Aggregate {
             "score" => return Ok(Aggregate::Score),
             _ => {}
         }
-        let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
-        let of: fn(Field) -> Aggregate = match parts.map(|(name, _)| name.trim()) {
-            Some("sum") => Aggregate::Sum,
-            Some("min") => Aggregate::Min,
-            Some("max") => Aggregate::Max,
-            Some("mean") => Aggregate::Mean,
-            _ => {
-                return Err(format!(
-                    "`{text}`: expected count, games, score, sum(FIELD), min(FIELD), max(FIELD) or \
-                     mean(FIELD)"
-                ));
-            }
+        let unknown = || {
+            format!(
+                "`{text}`: expected count, games, score, sum(FIELD), min(FIELD), max(FIELD) or mean(FIELD)"
+            )
         };
-        parts.map_or(Err(String::new()), |(_, field)| Field::parse(field.trim()).map(of))
+        let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
+        let (name, field) = call.ok_or_else(unknown)?;
+        let aggregate: fn(Field) -> Aggregate = match name.trim() {
+            "sum" => Aggregate::Sum,
+            "min" => Aggregate::Min,
+            "max" => Aggregate::Max,
+            "mean" => Aggregate::Mean,
+            _ => return Err(unknown()),
+        };
+        Field::parse(field.trim()).map(aggregate)
     }
 
     /// The field, if the aggregate has one.
@@ -118,8 +120,8 @@ impl Aggregate {
                 sum.mean().map(|half_points| half_points / 2.0).map(Number::rounded)
             }
             Aggregate::Sum(_) => sum.total(),
-            Aggregate::Min(_) => sum.least,
-            Aggregate::Max(_) => sum.most,
+            Aggregate::Min(_) => sum.minimum,
+            Aggregate::Max(_) => sum.maximum,
             Aggregate::Mean(_) => sum.mean().map(Number::rounded),
         };
         number.map_or(Value::Missing, Value::Number)
@@ -151,8 +153,8 @@ struct Sum {
     count: u64,
     whole: i128,
     fraction: f64,
-    least: Option<Number>,
-    most: Option<Number>,
+    minimum: Option<Number>,
+    maximum: Option<Number>,
 }
 
 const SUM_BYTES: usize = 8 + 16 + 8 + 2 * NUMBER_BYTES;
@@ -164,34 +166,28 @@ impl Sum {
             Number::Whole(whole) => (whole, 0.0),
             Number::Fraction(fraction) => (0, fraction),
         };
-        Sum { count: 1, whole, fraction, least: Some(number), most: Some(number) }
+        Sum { count: 1, whole, fraction, minimum: Some(number), maximum: Some(number) }
     }
 
     fn add(&mut self, other: &Sum) {
-        let one_of = |one: Option<Number>,
-                      other: Option<Number>,
-                      is_wanted: fn(std::cmp::Ordering) -> bool| {
-            match (one, other) {
-                (Some(one), Some(other)) if is_wanted(other.compare(one)) => Some(other),
-                (one, other) => one.or(other),
-            }
-        };
         self.count = self.count.saturating_add(other.count);
         self.whole = self.whole.saturating_add(other.whole);
         self.fraction += other.fraction;
-        self.least = one_of(self.least, other.least, std::cmp::Ordering::is_lt);
-        self.most = one_of(self.most, other.most, std::cmp::Ordering::is_gt);
+        self.minimum = preferred(self.minimum, other.minimum, Ordering::Less);
+        self.maximum = preferred(self.maximum, other.maximum, Ordering::Greater);
     }
 
     fn total(&self) -> Option<Number> {
         let has_fraction =
-            [self.least, self.most].iter().any(|it| matches!(it, Some(Number::Fraction(_))))
+            [self.minimum, self.maximum].iter().any(|it| matches!(it, Some(Number::Fraction(_))))
                 || self.fraction != 0.0;
-        (self.count > 0).then_some(if has_fraction {
-            Number::Fraction(self.whole as f64 + self.fraction)
+        if self.count == 0 {
+            None
+        } else if has_fraction {
+            Some(Number::Fraction(self.whole as f64 + self.fraction))
         } else {
-            Number::Whole(self.whole)
-        })
+            Some(Number::Whole(self.whole))
+        }
     }
 
     fn mean(&self) -> Option<f64> {
@@ -202,7 +198,7 @@ impl Sum {
         out.extend_from_slice(&self.count.to_le_bytes());
         out.extend_from_slice(&self.whole.to_le_bytes());
         out.extend_from_slice(&self.fraction.to_bits().to_le_bytes());
-        for number in [self.least, self.most] {
+        for number in [self.minimum, self.maximum] {
             let (kind, bits) = match number {
                 None => (0, 0),
                 Some(Number::Whole(whole)) => (1, whole as u128),
@@ -226,13 +222,13 @@ impl Sum {
                 _ => None,
             }
         };
-        let (least, most) = rest.split_at_checked(NUMBER_BYTES)?;
+        let (minimum, maximum) = rest.split_at_checked(NUMBER_BYTES)?;
         Some(Sum {
             count: u64::from_le_bytes(*count),
             whole: i128::from_le_bytes(*whole),
             fraction: f64::from_bits(u64::from_le_bytes(*fraction)),
-            least: number(least),
-            most: number(most),
+            minimum: number(minimum),
+            maximum: number(maximum),
         })
     }
 }
@@ -339,7 +335,18 @@ impl Groups {
                 }
             }
         }
-        open.map_or(Ok(()), close)
+        match open {
+            Some(last) => close(last),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `other` if it compares as `wanted` with `one`, or else the first number that there is.
+fn preferred(one: Option<Number>, other: Option<Number>, wanted: Ordering) -> Option<Number> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.compare(one) == wanted => Some(other),
+        (one, other) => one.or(other),
     }
 }
 

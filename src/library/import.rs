@@ -220,13 +220,15 @@ impl ImportJob {
         // With the digest of this source.
         let mut import = self.clone();
         let known = import.recognise(&target.store, &mut source)?;
-        if let (Recognised::Imported(earlier), false) = (&known, self.again) {
+        if !self.again
+            && let Recognised::Imported(earlier) = &known
+        {
             return Ok((Imported::Before(earlier.clone()), Summary::default()));
         }
         let ImportTarget { store, new, options, appears_early } = target;
-        let mut publish = || {
-            let published = new.take().map_or(Ok(()), |new| Store::publish(new, options));
-            published.map_err(ImportError::from)
+        let mut publish = || match new.take() {
+            Some(new) => Store::publish(new, options).map_err(ImportError::from),
+            None => Ok(()),
         };
         let taken = &mut |item: &Item<'_>, OnDisk { committed, waiting }| {
             let flow = progress(ImportProgress { item, known: &known, committed, waiting })?;
@@ -285,7 +287,6 @@ impl ImportJob {
         Ok(known.unwrap_or(Recognised::New))
     }
 
-    /// Imports the records of a source.
     fn records<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
@@ -355,7 +356,8 @@ impl ImportJob {
                 if !self.allowed.mixed {
                     return Err(no_origin(store));
                 }
-                (theirs.is_mixed, has_games) = (true, false);
+                theirs.is_mixed = true;
+                has_games = false;
             }
             return Ok(Some((theirs, has_games.then_some(new_games))));
         };
@@ -395,30 +397,32 @@ impl ImportJob {
         builder.begin_source(&name);
         let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
         let mut games = Games { builder, importer, origin: ledger.origin, keeps_games };
-        let mut place = Checkpoint::START;
+        let mut checkpoint = Checkpoint::START;
         let summary = source.read(&mut |item| {
-            place.advance(item.raw());
-            if !games.importer.is_before_resume_point(place).map_err(ImportError::from)? {
-                if let Item::Record { .. } = item {
-                    return Err(ImportError::NotGames { name: name.to_string() }.into());
+            checkpoint.advance(item.raw());
+            if games.importer.is_before_resume_point(checkpoint).map_err(ImportError::from)? {
+                return taken(&item, OnDisk::of(&games.importer));
+            }
+            if let Item::Record { .. } = item {
+                return Err(ImportError::NotGames { name: name.to_string() }.into());
+            }
+            let outcome = games.builder.take_item(&item, truncates)?;
+            if let Some(GameOutcome::NotReplaced) = outcome
+                && let Item::Game { place, raw, .. } = &item
+            {
+                let diagnostic = &not_replaced();
+                for item in [
+                    Item::Diagnostic { diagnostic, place },
+                    Item::Rejected { raw, place, is_more: false, is_game: true },
+                ] {
+                    // If this stops the import, the next item does so too.
+                    let _ = taken(&item, OnDisk::of(&games.importer))?;
                 }
-                let outcome = games.builder.take_item(&item, truncates)?;
-                if let (Some(GameOutcome::NotReplaced), Item::Game { place, raw, .. }) =
-                    (outcome, &item)
-                {
-                    let diagnostic = &not_replaced();
-                    for item in [
-                        Item::Diagnostic { diagnostic, place },
-                        Item::Rejected { raw, place, is_more: false, is_game: true },
-                    ] {
-                        let _ = taken(&item, OnDisk::of(&games.importer))?;
-                    }
-                    return Ok(ControlFlow::Continue(()));
-                }
-                if games.builder.is_full() {
-                    games.collect()?;
-                    games.importer.commit_at(place).map_err(ImportError::from)?;
-                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            if games.builder.is_full() {
+                games.collect()?;
+                games.importer.commit_at(checkpoint).map_err(ImportError::from)?;
             }
             taken(&item, OnDisk::of(&games.importer))
         })?;
@@ -426,7 +430,7 @@ impl ImportJob {
         let Games { mut builder, importer, .. } = games;
         let counts = builder.counts();
         let merged = builder.take_merged_games()?;
-        let records = importer.finish_at(place).map_err(ImportError::from)?.counts;
+        let records = importer.finish_at(checkpoint).map_err(ImportError::from)?.counts;
         Ok((Imported::Games(CountedGames { counts, merged, records }), summary))
     }
 
@@ -618,7 +622,6 @@ impl Encode for KeyedRecords {
     }
 }
 
-/// Appends the key of a record and the record.
 fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; KEY]);

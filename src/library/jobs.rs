@@ -88,15 +88,14 @@ impl TallyJob {
     /// The name is not that of a library.
     pub fn format(&self, output: &Path) -> Result<FileFormat> {
         let shown = output.display();
-        let refused = |why: String| Err(Error::new(why));
         match FileFormat::from_name(output).filter(|format| !format.is_of_games()) {
-            None => refused(format!(
+            None => Err(Error::new(format!(
                 "{shown} is not the name of a library: use .epdb, .epa, .epb or .epd"
-            )),
+            ))),
             Some(format) if slice_of(&self.inputs).is_some() && format != FileFormat::Epa => {
-                refused(format!(
+                Err(Error::new(format!(
                     "a slice is written as an archive, which is merged with those of the other slices: give {shown} the suffix .epa"
-                ))
+                )))
             }
             Some(format) => Ok(format),
         }
@@ -126,9 +125,11 @@ impl TallyJob {
         let keeps_digests = digests && counting.same_game.is_some();
         let slice = slice_of(&inputs);
         let mut builder = TallyBuilder::new(counting, folder_of(output), memory_bytes);
-        if let (Some(slice), Some(copies)) = (slice, &copies) {
-            let slice = SliceOfGames::new(slice, settings.clone());
-            builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
+        if let Some(slice) = slice
+            && let Some(copies) = &copies
+        {
+            let games = SliceOfGames::new(slice, settings.clone());
+            builder = builder.with_copies(SliceCopies::read(copies, &games)?);
         }
         sink.read_games(&inputs, &mut |item| {
             if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
@@ -351,7 +352,10 @@ pub fn open(
         return source.into_collection(memory_bytes);
     }
     if format.is_of_games() {
-        return count_games(&name, counting, false, memory_bytes, |take| read(source, take));
+        let counts_cut_short = false;
+        return count_games(&name, counting, counts_cut_short, memory_bytes, |take| {
+            read(source, take)
+        });
     }
     let options =
         PackOptions { level: Level::Fast, memory_bytes: memory_bytes / 2, ..Default::default() };
@@ -380,7 +384,7 @@ pub fn count_games<E: From<Error>>(
     read(&mut |item| {
         match item {
             Item::Rejected { is_more: false, .. } => builder.leave_out(),
-            item => drop(builder.take_item(&item, counts_cut_short)?),
+            item => _ = builder.take_item(&item, counts_cut_short)?,
         }
         Ok(())
     })?;

@@ -224,7 +224,6 @@ pub struct GameSearch {
     left_out: u64,
 }
 
-/// A copy of a game.
 #[derive(Clone, Debug)]
 struct CountedCopy {
     number: u64,

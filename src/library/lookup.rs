@@ -113,10 +113,9 @@ impl QuestionBatch {
 
     /// The text of the question at an index; empty if there is none.
     pub fn text(&self, place: usize) -> &[u8] {
-        let end = |place: usize| self.ends.get(place).copied();
-        let start = place.checked_sub(1).map_or(Some(0), end);
-        let range = start.zip(end(place)).map(|(start, end)| start..end);
-        range.and_then(|range| self.text.get(range)).unwrap_or_default()
+        let Some(&end) = self.ends.get(place) else { return &[] };
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        self.text.get(start..end).unwrap_or_default()
     }
 
     /// Approximate memory, in bytes.
@@ -407,7 +406,6 @@ impl Searched<'_> {
     }
 }
 
-/// The answers of a source to the batch.
 struct SourceAnswers<'s> {
     /// The source, if it can be searched again.
     searched: Option<Searched<'s>>,
@@ -562,7 +560,9 @@ impl<'s> SourceAnswers<'s> {
         while self.records.get(self.given).is_some_and(|(of, _)| *of < place) {
             self.given += 1;
         }
-        while let Some((_, range)) = self.records.get(self.given).filter(|(of, _)| *of == place) {
+        while let Some((of, range)) = self.records.get(self.given)
+            && *of == place
+        {
             self.given += 1;
             let bytes = self.bytes.get(range.clone()).unwrap_or_default();
             match self.form {

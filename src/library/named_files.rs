@@ -14,23 +14,54 @@ use epdb_source::{FileFormat, format_of_file, source_suffix};
 /// The characters that make a pattern of a name.
 pub const WILD: &[u8] = b"*?[";
 
+/// Files that are named together.
+#[derive(Clone, Debug, Default)]
+pub struct NamedFiles {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// Number of the other files of a folder, which are not of a format that epdb reads.
+    pub others: u64,
+    /// The first of the other files.
+    pub first_others: Vec<PathBuf>,
+}
+
+impl NamedFiles {
+    /// Maximum number of the other files that are kept.
+    const MAX_OTHERS: usize = 3;
+
+    fn leave_out(&mut self, path: PathBuf) {
+        self.others += 1;
+        if self.first_others.len() < NamedFiles::MAX_OTHERS {
+            self.first_others.push(path);
+        }
+    }
+}
+
+/// The files of [`find_named`] alone.
+///
+/// # Errors
+/// The errors of [`find_named`].
+pub fn named_files(name: &Path) -> Result<Vec<PathBuf>> {
+    Ok(find_named(name)?.files)
+}
+
 /// The files that a folder or a pattern such as `games/**/*.pgn` names, in natural order. Of a folder, these are the
 /// files of formats that epdb reads. A folder with a manifest is its sharded archive.
 ///
 /// # Errors
 /// A folder cannot be read, or the name is that of no file.
-pub fn named_files(name: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+pub fn find_named(name: &Path) -> Result<NamedFiles> {
+    let mut found = NamedFiles::default();
     if name.is_dir() {
-        walk(name, &mut files, None).map_err(|error| cannot_read(name, error))?;
-        if files.is_empty() {
+        walk(name, &mut found, None).map_err(|error| cannot_read(name, error))?;
+        if found.files.is_empty() {
             return Err(Error::new(format!(
                 "{} is a folder without a file that epdb reads: name files, or a pattern such as '{}'",
                 name.display(),
                 name.join("**/*.txt").display()
             )));
         }
-        return Ok(files);
+        return Ok(found);
     }
     let pattern = name.to_str();
     let pattern = pattern
@@ -38,11 +69,11 @@ pub fn named_files(name: &Path) -> Result<Vec<PathBuf>> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     let matcher = glob.map_err(Error::from_cause)?.compile_matcher();
     let root = root_of(name);
-    walk(&root, &mut files, Some(&matcher)).map_err(|error| cannot_read(&root, error))?;
-    if files.is_empty() {
+    walk(&root, &mut found, Some(&matcher)).map_err(|error| cannot_read(&root, error))?;
+    if found.files.is_empty() {
         return Err(Error::new(format!("no file matches {}", name.display())));
     }
-    Ok(files)
+    Ok(found)
 }
 
 fn cannot_read(folder: &Path, error: io::Error) -> Error {
@@ -60,7 +91,7 @@ fn root_of(pattern: &Path) -> PathBuf {
 /// Appends the files in a folder and in its folders: those that match a pattern, or those with the
 /// suffix of a format that is read. Names that begin with a dot are left out. Links to folders are
 /// not followed, so that the search ends.
-fn walk(folder: &Path, files: &mut Vec<PathBuf>, pattern: Option<&GlobMatcher>) -> io::Result<()> {
+fn walk(folder: &Path, found: &mut NamedFiles, pattern: Option<&GlobMatcher>) -> io::Result<()> {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(here)?.collect::<io::Result<Vec<_>>>()?;
     let mut names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
@@ -69,7 +100,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>, pattern: Option<&GlobMatcher>) 
     // The shards of a library are read through its manifest; by themselves they would count twice.
     let manifest = folder.join("manifest.json");
     if pattern.is_none() && is_of(&manifest, FileFormat::Shards) {
-        files.push(manifest);
+        found.files.push(manifest);
         return Ok(());
     }
     for name in names {
@@ -77,12 +108,15 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>, pattern: Option<&GlobMatcher>) 
         let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
         if path.is_dir() {
             if !is_link {
-                walk(&path, files, pattern)?;
+                walk(&path, found, pattern)?;
             }
-        } else if path.is_file()
-            && pattern.map_or_else(|| is_read(&path), |pattern| pattern.is_match(&path))
-        {
-            files.push(path);
+        } else if path.is_file() {
+            match pattern {
+                None if is_read(&path) => found.files.push(path),
+                None => found.leave_out(path),
+                Some(pattern) if pattern.is_match(&path) => found.files.push(path),
+                Some(_) => {}
+            }
         }
     }
     Ok(())

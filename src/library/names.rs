@@ -259,7 +259,6 @@ pub fn is_table(path: impl AsRef<Path>) -> bool {
     path.is_file() && Source::open(path, &source_options()).is_ok_and(|it| it.is_opening_table())
 }
 
-/// The tables in a folder.
 fn tables(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error| Error::new(format!("cannot read {}", folder.display())).because(error);
     let files = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path()));
@@ -288,7 +287,6 @@ const fn pieces(position: &Position) -> u32 {
 /// The columns of published tables. Other columns cause a warning.
 const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img"];
 
-/// The indices of the columns that are read.
 struct Columns {
     /// The header line. It may occur again, if files were concatenated.
     line: String,
@@ -326,7 +324,6 @@ impl Columns {
             })
     }
 
-    /// The name and the moves of a line.
     fn read<'l>(&self, line: &'l str) -> Result<(OpeningName, &'l str), String> {
         let column = |place: usize, title: &str| {
             let text = line.split('\t').nth(place).map(str::trim).filter(|text| !text.is_empty());
@@ -384,7 +381,10 @@ impl<'n> LineNames<'n> {
     /// is one of them, otherwise the first line.
     pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
         let own = self.names.get(record.position());
-        let Some(game) = game.filter(|_| own.is_none()) else { return own };
+        let Some(game) = game else { return own };
+        if own.is_some() {
+            return own;
+        }
         if self.game != *game {
             self.game = game.clone();
             self.by_place.clear();
@@ -437,9 +437,7 @@ impl<'n> LineNames<'n> {
     }
 }
 
-/// The tags of the parts of a name.
 const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
-/// The opcodes of the parts of a name.
 const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
 
 /// Rules for writing names into records and games. A record or game with a different code or name is changed
@@ -465,8 +463,12 @@ impl Naming {
             return false;
         }
         let before = record.clone();
-        NAME_OPCODES.iter().for_each(|opcode| drop(record.remove(*opcode)));
-        named.into_iter().for_each(|operation| drop(record.set(operation)));
+        for opcode in NAME_OPCODES {
+            record.remove(opcode);
+        }
+        for operation in named {
+            record.set(operation);
+        }
         *record != before
     }
 

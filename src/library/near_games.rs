@@ -40,8 +40,23 @@ const ACCENTS: [(&str, &str); 23] = [
 /// assert_eq!(folded_name("Robert HUEBNER"), folded_name("Huebner, R."));
 /// ```
 pub fn folded_name(name: &str) -> String {
+    let (surname, initial) = folded_parts(name);
+    surname.into_iter().chain(initial.map(String::from)).collect::<Vec<_>>().join(" ")
+}
+
+/// The surname of [`folded_name`] without the initial.
+pub(super) fn folded_surname(name: &str) -> String {
+    folded_parts(name).0.join(" ")
+}
+
+/// The words of the surname, and the first initial.
+fn folded_parts(name: &str) -> (Vec<String>, Option<char>) {
     let mut plain = String::new();
     for letter in name.chars().flat_map(char::to_lowercase) {
+        if letter.is_ascii() {
+            plain.push(letter);
+            continue;
+        }
         match ACCENTS.iter().find(|(accented, _)| accented.contains(letter)) {
             Some((_, letters)) => plain += letters,
             None if ('\u{300}'..='\u{36f}').contains(&letter) => {}
@@ -67,8 +82,7 @@ pub fn folded_name(name: &str) -> String {
             }
         }
     };
-    let initial = given.first().and_then(|word| word.chars().next());
-    surname.into_iter().chain(initial.map(String::from)).collect::<Vec<_>>().join(" ")
+    (surname, given.first().and_then(|word| word.chars().next()))
 }
 
 /// Bytes of a game for [`are_near`]. Games of the same players have keys that follow each other in order.
@@ -85,18 +99,19 @@ pub(super) fn key(game: &Game) -> Vec<u8> {
 /// Whether the games of two keys have the same players and start, and then the same first `plies`. If one of
 /// the games is shorter, the other one has all of its moves. A game without moves is near to none.
 pub(super) fn are_near(one: &[u8], other: &[u8], plies: usize) -> bool {
-    let split = |key: &[u8]| -> Option<usize> {
-        let (len, rest) = key.split_first_chunk::<8>()?;
-        usize::try_from(u64::from_be_bytes(*len)).ok().filter(|len| *len <= rest.len())
-    };
-    let (Some(len), Some(_)) = (split(one), split(other)) else { return false };
-    let begin = len + 8;
-    if one.get(..begin) != other.get(..begin) {
+    let (Some((players, moves)), Some((other_players, other_moves))) = (split(one), split(other))
+    else {
         return false;
-    }
-    let [one, other] = [&one[begin..], &other[begin..]];
-    let needed = one.len().min(other.len()).min(plies.saturating_mul(2));
-    needed > 0 && one[..needed] == other[..needed]
+    };
+    // A move has two bytes.
+    let needed = moves.len().min(other_moves.len()).min(plies.saturating_mul(2));
+    players == other_players && needed > 0 && moves[..needed] == other_moves[..needed]
+}
+
+/// The players and the start in a key, and the moves.
+fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = key.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u64::from_be_bytes(*len)).ok()?)
 }
 
 #[cfg(test)]

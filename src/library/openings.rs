@@ -279,7 +279,10 @@ impl Openings {
             }
         };
         *count += 1;
-        players.map_or(Ok(()), |players| self.pair(opening, players, white_has))
+        match players {
+            Some(players) => self.pair(opening, players, white_has),
+            None => Ok(()),
+        }
     }
 
     /// The openings of the book in the order of the book, then the other openings.

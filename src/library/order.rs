@@ -89,10 +89,8 @@ impl SortOrder {
     pub fn parse(list: &str) -> Result<SortOrder, String> {
         let field = |name: &str| {
             let name = name.trim();
-            let (name, descending) = match name.strip_prefix('-') {
-                Some(name) => (name, true),
-                None => (name, false),
-            };
+            let descending = name.starts_with('-');
+            let name = name.strip_prefix('-').unwrap_or(name);
             let what = if name == "position" {
                 SortKey::Position
             } else {
@@ -131,7 +129,7 @@ impl SortOrder {
     fn push_key(&self, subject: &EvalContext<'_>, key: &mut Vec<u8>) {
         for SortField { what, descending } in &self.0 {
             let start = key.len();
-            let missing = match what {
+            let is_missing = match what {
                 SortKey::Position => {
                     let identity = subject.record.position().identity();
                     key.extend_from_slice(packed::encode(&identity).as_bytes());
@@ -139,7 +137,7 @@ impl SortOrder {
                 }
                 SortKey::Field(field) => push_value(&field.value(subject), key),
             };
-            if *descending && !missing {
+            if *descending && !is_missing {
                 key[start..].iter_mut().for_each(|byte| *byte = !*byte);
             }
         }
@@ -165,8 +163,8 @@ impl SortOrder {
         }
         let start = begin_key(out);
         for SortField { descending, .. } in &self.0 {
-            let turned = if *descending { 0xff } else { 0 };
-            out.extend(record.board.iter().map(|byte| byte ^ turned));
+            let complement = if *descending { 0xff } else { 0 };
+            out.extend(record.board.iter().map(|byte| byte ^ complement));
         }
         end_key(start, out);
         record::encode_plain(record, out);
@@ -282,13 +280,14 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
 
 /// Appends a number: its integral part, rounded down, and its fraction.
 fn push_number(number: Number, key: &mut Vec<u8>) {
-    let (whole, above) = match number {
+    let (whole, fraction) = match number {
         Number::Whole(value) => (value, 0.0),
         Number::Fraction(value) => (value.floor() as i128, value - value.floor()),
     };
+    // With the sign turned, negative numbers come first.
     let biased = (whole as u128) ^ (1 << 127);
     key.extend_from_slice(&biased.to_be_bytes());
-    key.extend_from_slice(&above.to_bits().to_be_bytes());
+    key.extend_from_slice(&fraction.to_bits().to_be_bytes());
 }
 
 #[cfg(test)]

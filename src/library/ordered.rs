@@ -50,16 +50,13 @@ impl Origin {
     }
 
     pub(super) fn from_bytes(bytes: &[u8; Origin::LEN]) -> Origin {
-        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
-        Origin { source: number(&bytes[..4]) as u32, line: number(&bytes[4..]) }
+        let [a, b, c, d, line @ ..] = *bytes;
+        Origin { source: u32::from_be_bytes([a, b, c, d]), line: u64::from_be_bytes(line) }
     }
 }
 
 /// Appends a key. Two keys are equal exactly if their records are equal by this criterion, and no
 /// key is a prefix of another one.
-///
-/// # Errors
-/// The record cannot be encoded.
 pub(super) fn push_key(by: By, record: &EpdRecord, key: &mut Vec<u8>) -> Result<()> {
     match by {
         By::Position => {
@@ -92,7 +89,9 @@ fn board_alone(record: &EpdRecord) -> Position {
 pub(super) fn moved_to(record: &EpdRecord, other: &EpdRecord) -> EpdRecord {
     let mut moved = EpdRecord::new(*record.position());
     moved.set_dialect(record.dialect());
-    other.operations().iter().for_each(|operation| drop(moved.set(operation.clone())));
+    for operation in other.operations() {
+        moved.set(operation.clone());
+    }
     moved
 }
 
@@ -197,7 +196,6 @@ pub(super) fn hash_of(key: &[u8]) -> u32 {
     HASHES.hash_one(key) as u32
 }
 
-/// The hash of an encoded record, and the rest.
 pub(super) fn split_hash(encoded: &[u8]) -> (u32, &[u8]) {
     encoded.split_first_chunk().map_or((0, &[]), |(hash, rest)| (u32::from_le_bytes(*hash), rest))
 }
@@ -324,7 +322,6 @@ pub(super) fn decode(bytes: &[u8]) -> Result<EpdRecord> {
     }
 }
 
-/// The error of a changed temporary file.
 pub(super) fn changed() -> Error {
     Error::new("the temporary file of a sort was changed")
 }
@@ -339,7 +336,6 @@ pub(super) struct Grouped {
     key: Option<Vec<u8>>,
 }
 
-/// An entry of [`Grouped`].
 #[derive(Debug)]
 pub(super) struct GroupedEntry<'g> {
     /// Whether a group begins with this entry.
@@ -397,7 +393,6 @@ impl Reorder {
         Ok(self.0.push(order, record)?)
     }
 
-    /// Adds a line.
     pub(super) fn push_line(&mut self, order: u64, line: &[u8]) -> Result<()> {
         Ok(self.0.push(&order.to_be_bytes(), line)?)
     }

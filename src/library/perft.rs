@@ -84,8 +84,10 @@ pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
 /// The depth of an opcode such as `D6`.
 fn depth_of(opcode: Opcode) -> Option<u32> {
     let digits = opcode.as_bytes().strip_prefix(b"D")?;
-    let is_depth = !digits.starts_with(b"0") && digits.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(digits).ok().filter(|_| is_depth)?.parse().ok()
+    if digits.starts_with(b"0") || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]

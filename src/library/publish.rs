@@ -170,7 +170,8 @@ impl PublishJob {
     /// The base and the deltas that become young layers, the older one first. A delta that is being folded, and all
     /// deltas if everything goes into one file, are read with their base.
     fn layers(&self) -> (PathBuf, Vec<PathBuf>) {
-        let (mut base, mut deltas) = (self.source.clone(), Vec::new());
+        let mut base = self.source.clone();
+        let mut deltas = Vec::new();
         while self.max_one_file < u64::MAX
             && deltas.len() < MAX_YOUNG_LAYERS
             && let Some(pair) = DeltaPath::parse(&base)
@@ -193,9 +194,11 @@ impl PublishJob {
             return Ok(source.to_path_buf());
         }
         let counting = TallyOptions::for_explorers();
+        let truncate_games = false;
+        let deny_warnings = false;
         let job = TallyJob {
             inputs: Inputs::Files(vec![source.to_path_buf()]),
-            settings: counting.settings(false, false, None),
+            settings: counting.settings(truncate_games, deny_warnings, None),
             counting,
             copies: None,
             digests: self.games.digests,
@@ -308,9 +311,9 @@ impl PublishJob {
         let options =
             ShardOptions { about, memory_bytes, young_layers, ..ShardOptions::new(parts) };
         let streams = Streams::default();
-        let allowed = Allowed::new(true, true);
-        let job =
-            ShardsJob::merging(vec![packed], self.folder.clone(), options, streams, None, allowed)?;
+        let folder = self.folder.clone();
+        let allowed = Allowed::ANY_GAMES;
+        let job = ShardsJob::merging(vec![packed], folder, options, streams, None, allowed)?;
         Ok(job.run(sink)?.manifest)
     }
 }

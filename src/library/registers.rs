@@ -30,7 +30,6 @@ use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
 pub struct RunningRegisters {
     by_continuity: bool,
     registers: Registers,
-    /// The last record and its place.
     last: Option<(EpdRecord, Place)>,
 }
 

@@ -110,13 +110,13 @@ pub struct NodeExcess {
     limit: Option<u64>,
     records: u64,
     exceeding: u64,
-    most: u64,
+    largest: u64,
 }
 
 impl NodeExcess {
     /// Starts without records. `limit` is the limit of nodes, if there is one.
     pub const fn new(limit: Option<u64>) -> NodeExcess {
-        NodeExcess { limit, records: 0, exceeding: 0, most: 0 }
+        NodeExcess { limit, records: 0, exceeding: 0, largest: 0 }
     }
 
     /// Counts a record whose search took this number of nodes.
@@ -125,7 +125,7 @@ impl NodeExcess {
         let is_exceeding = self.limit.is_some_and(|limit| nodes > limit.saturating_add(limit / 10));
         if is_exceeding {
             self.exceeding += 1;
-            self.most = self.most.max(nodes);
+            self.largest = self.largest.max(nodes);
         }
     }
 
@@ -141,13 +141,16 @@ impl NodeExcess {
     /// );
     /// ```
     pub fn message(&self, label: &str) -> Option<String> {
-        let NodeExcess { limit, records, exceeding, most } = *self;
-        let limit = limit.filter(|_| exceeding > 0)?;
+        let NodeExcess { limit, records, exceeding, largest } = *self;
+        let limit = limit?;
+        if exceeding == 0 {
+            return None;
+        }
         let node = if limit == 1 { "node" } else { "nodes" };
-        let of = if records == 1 { "record" } else { "records" };
+        let record = if records == 1 { "record" } else { "records" };
         Some(format!(
-            "{label} searched more than its limit of {limit} {node} in {exceeding} of {records} {of}, up \
-             to {most} nodes"
+            "{label} searched more than its limit of {limit} {node} in {exceeding} of {records} {record}, up \
+             to {largest} nodes"
         ))
     }
 }

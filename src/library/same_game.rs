@@ -153,10 +153,11 @@ impl SiteId {
     pub fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;
-        let unique = player_game(id)
-            .or_else(|| values.into_iter().chain(game.tag("Site")).find_map(unique_of_url));
-        let other = || values.into_iter().find_map(other);
-        unique.map(SiteId::Unique).or_else(|| other().map(SiteId::Other))
+        let mut urls = values.into_iter().chain(game.tag("Site"));
+        if let Some(unique) = player_game(id).or_else(|| urls.find_map(unique_of_url)) {
+            return Some(SiteId::Unique(unique));
+        }
+        values.into_iter().find_map(other).map(SiteId::Other)
     }
 
     /// The id as text.
@@ -177,12 +178,13 @@ struct Url<'a> {
 
 impl<'a> Url<'a> {
     fn parse(text: &'a str) -> Option<Url<'a>> {
-        let text = text.trim();
-        let rest = without_prefix(text, "https://").or_else(|| without_prefix(text, "http://"));
-        let text = rest.unwrap_or(text);
-        let text = without_prefix(text, "www.").unwrap_or(text);
-        let (host, path) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
-        let (path, rest) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
+        let url = text.trim();
+        let address = without_prefix(url, "https://").or_else(|| without_prefix(url, "http://"));
+        let address = address.unwrap_or(url);
+        let address = without_prefix(address, "www.").unwrap_or(address);
+        let (host, behind) =
+            address.split_at(address.find(['/', '?', '#']).unwrap_or(address.len()));
+        let (path, rest) = behind.split_at(behind.find(['?', '#']).unwrap_or(behind.len()));
         let is_host = host.contains('.') && !host.contains(char::is_whitespace);
         is_host.then(|| Url { host: host.to_ascii_lowercase(), path, rest })
     }
@@ -237,7 +239,7 @@ fn lichess_id(text: &str) -> Option<&str> {
     let is_id = [LICHESS_ID, LICHESS_PLAYER_ID].contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && !LICHESS_PAGES.contains(&text);
-    text.get(..LICHESS_ID).filter(|_| is_id)
+    if is_id { text.get(..LICHESS_ID) } else { None }
 }
 
 fn chess_com_game(steps: &[&str]) -> Option<String> {

@@ -160,11 +160,13 @@ pub fn part_of(number: u64, weights: &[u64]) -> usize {
     let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
     let place = (u128::from(number) * total) >> 64;
     let mut end = 0;
-    let is_before_end = |weight: &u64| {
+    for (part, weight) in weights.iter().enumerate() {
         end += u128::from(*weight);
-        place < end
-    };
-    weights.iter().position(is_before_end).unwrap_or(0)
+        if place < end {
+            return part;
+        }
+    }
+    0
 }
 
 /// The number at a place of a sequence: output `place` (from 0) of the SplitMix64 generator

@@ -271,7 +271,6 @@ impl Table {
         unmet.filter_map(|(field, _)| field.as_ref()).filter(|field| field.is_private())
     }
 
-    /// Adds to a batch the rows that were read.
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
         let mut out = Vec::new();
         for part in &read.parts {
@@ -353,12 +352,10 @@ pub(super) fn put(
     true
 }
 
-/// Rows of a batch as they were read.
 #[derive(Default)]
 struct ReadRows {
     /// The records, in order.
     parts: Vec<Part>,
-    /// Number of records.
     records: usize,
     origins: Vec<Origin>,
     games: Vec<(Game, Place)>,
@@ -373,7 +370,6 @@ enum Part {
 
 struct ReadRecord {
     record: EpdRecord,
-    /// The index of the origin.
     origin: usize,
     /// The place in the game of the origin.
     at: Option<GamePlace>,
@@ -432,8 +428,8 @@ impl Scan {
         let columns = options.column_scans(&inputs, &schema)?;
         let sources = Sources::new(inputs, &source);
         // Threads of its own: those of a pool that others use would wait for the user of the scan.
-        let threads = options.threads.map_or(0, NonZeroUsize::get);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let wanted_threads = options.threads.map_or(0, NonZeroUsize::get);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(wanted_threads).build();
         let pool = pool.map_err(|error| Error::new("no threads to read with").because(error))?;
         let threads = pool.current_num_threads();
         let (to_scan, batches) = sync_channel(2 * threads);
@@ -605,7 +601,6 @@ impl Reading {
         }
     }
 
-    /// Takes rows of records.
     fn take_rows(&mut self, records: EncodedRecords<'_>) -> ControlFlow<()> {
         for row in records.iter() {
             match self.rows.parts.last_mut() {
@@ -637,7 +632,8 @@ impl Reading {
             let game = game.zip(number).map(|(at, number)| (at.game().clone(), number));
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
-        let (origin, at) = (self.rows.origins.len() - 1, game.and_then(|it| it.place()));
+        let origin = self.rows.origins.len() - 1;
+        let at = game.and_then(|it| it.place());
         let record = ReadRecord { record, origin, at };
         match self.rows.parts.last_mut() {
             Some(Part::Records(records)) => records.push(record),
@@ -703,7 +699,8 @@ impl ColumnReading {
             locked(&self.report).left_out += scan.all_rows() as u64;
             for group in scan.groups() {
                 let (batches, result) = channel();
-                let (scan, report) = (Arc::clone(&scan), Arc::clone(&self.report));
+                let scan = Arc::clone(&scan);
+                let report = Arc::clone(&self.report);
                 let batch_rows = self.batch_rows;
                 let read = move || {
                     let done = caught(|| {

@@ -56,10 +56,11 @@ fn sequence_of(list: &Value) -> Result<Vec<Step>, String> {
 }
 
 fn streak_of(list: &Value) -> Result<Vec<Step>, String> {
-    let conditions = items(list)?.iter().map(|item| condition(object(item)?));
-    let conditions = conditions.collect::<Result<Vec<_>, _>>()?;
-    let plies = |place| if place == 0 { None } else { Some(1) };
-    Ok(conditions.into_iter().enumerate().map(|(place, it)| (it, plies(place))).collect())
+    let steps = items(list)?.iter().enumerate().map(|(place, item)| {
+        let plies = if place == 0 { None } else { Some(1) };
+        Ok((condition(object(item)?)?, plies))
+    });
+    steps.collect()
 }
 
 fn object(value: &Value) -> Result<&Map<String, Value>, String> {

@@ -139,6 +139,20 @@ impl Player {
     }
 }
 
+/// The expression without the mirror images of `flipcolor`; `None` if it has none.
+///
+/// ```
+/// use epdb_library::search::as_written;
+/// let knights = "flipcolor(on('N', 'e5')) and pieces > 20".parse()?;
+/// assert_eq!(as_written(&knights).expect("a flip").text(), "(on('N', 'e5')) and pieces > 20");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn as_written(expression: &Expression) -> Option<Expression> {
+    const FLIP: &str = "flipcolor";
+    let is_flipped = expression.text().contains(FLIP);
+    is_flipped.then(|| Expression::parse(&expression.text().replace(FLIP, "")).ok())?
+}
+
 /// Totals over the matches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
@@ -249,7 +263,8 @@ impl ResultsObject {
 pub struct TotalsObject {
     /// `games`, or `visits` of a library without games.
     pub of: &'static str,
-    /// The side whose wins are counted: `white` or `player`.
+    /// The side whose wins are counted: `white`, `player`, or `pattern`, the side that has White's part in an
+    /// expression with `flipcolor`.
     pub side: &'static str,
     /// All matches.
     #[serde(flatten)]

@@ -59,7 +59,6 @@ pub struct ConflictingOperation {
 }
 
 impl RecordConflict {
-    /// The conflict of two records in these opcodes.
     pub(super) fn new(
         first: &KeyedRecord,
         second: &KeyedRecord,
@@ -150,6 +149,8 @@ pub struct UnionStats {
     pub same_board: u64,
     /// Records that contradict another record.
     pub conflicts: u64,
+    /// Positions of games in which another move was played than in the first one, which stays.
+    pub other_moves: u64,
 }
 
 /// A collection without equal records: duplicates are dropped, and records of one position are
@@ -264,7 +265,7 @@ impl Union {
     ) -> Union {
         let directory = directory.into();
         let records = Records::Kept(ByKey::new(memory_bytes / 2));
-        let (origins, tally) = Default::default();
+
         Union {
             by,
             rules,
@@ -274,8 +275,8 @@ impl Union {
             records,
             keeps_lines: true,
             only_lines: true,
-            origins,
-            tally,
+            origins: Origins::default(),
+            tally: UnionStats::default(),
             is_of_games: false,
         }
     }
@@ -338,11 +339,12 @@ impl Union {
 
     /// Replaces lines of text by binary records.
     fn replace_lines(&mut self) {
-        (self.keeps_lines, self.only_lines) = (false, false);
+        self.keeps_lines = false;
+        self.only_lines = false;
         let Records::Kept(kept) = &mut self.records else { return };
         let lines = std::mem::replace(kept, ByKey::new(self.memory_bytes / 2));
         let by = self.by;
-        let mut list = lines.into_list_of(|_| true);
+        let mut list = lines.into_list_of_all();
         while let Some(entry) = list.next() {
             let encoded = without_line(entry);
             let found = kept.find(by.hash_of(&encoded), |entry| by.is_same(entry, &encoded));
@@ -383,7 +385,7 @@ impl Union {
         let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
             let origins = std::mem::take(&mut self.origins);
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of_all();
             while let Some(number) = list.peek() {
                 let Some(encoded) = list.next() else { break };
                 let place = origins.get(number);
@@ -544,9 +546,11 @@ impl Groups {
             return Ok(());
         }
         if self.group.is_empty() {
-            let encoded = KeyedRecord::split(entry)?.1;
-            let adds_up = self.by != By::Record && has_tally(encoded);
-            if KeyedRecord::split(&self.first)?.1 == encoded && !adds_up {
+            let (_, first) = KeyedRecord::split(&self.first)?;
+            let (_, record) = KeyedRecord::split(entry)?;
+            // An equal tally is added, so its record is no duplicate.
+            let adds_up = self.by != By::Record && has_tally(record);
+            if record == first && !adds_up {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
@@ -564,6 +568,7 @@ impl Groups {
             && played.is_some_and(|mv| entry.record.operands(Opcode::SM) != Some(mv))
         {
             entry.record.remove(Opcode::SM);
+            self.tally.other_moves += 1;
         }
         for place in self.nearest_first(&entry) {
             let kept = &mut self.group[place];
@@ -599,7 +604,7 @@ impl Groups {
                 return Ok(());
             }
         }
-        self.settle(entry)
+        self.keep_or_drop(entry)
     }
 
     /// The places of the records of the group with which a record is compared: first those with its
@@ -623,7 +628,9 @@ impl Groups {
         };
         let mut loser = loser.clone();
         if let Merged::Conflict(opcodes) = merge_into(winner, &loser, place, &self.rules) {
-            opcodes.iter().for_each(|opcode| drop(loser.remove(*opcode)));
+            for opcode in opcodes {
+                loser.remove(opcode);
+            }
         }
         match merge_into(winner, &loser, place, &self.rules) {
             Merged::One(merged) => Some(merged),
@@ -632,7 +639,7 @@ impl Groups {
     }
 
     /// Keeps or drops a record that could not be merged, as the policy for conflicts says.
-    fn settle(&mut self, entry: KeyedRecord) -> Result<()> {
+    fn keep_or_drop(&mut self, entry: KeyedRecord) -> Result<()> {
         match self.policy {
             OnConflict::First => {}
             OnConflict::Last => {
@@ -870,7 +877,7 @@ impl Selection {
     fn spill(&mut self) -> Result<()> {
         let mut sorter = Sorter::new(&self.directory, self.memory_bytes / 2);
         if let Records::Kept(kept) = &mut self.records {
-            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of(|_| true);
+            let mut list = std::mem::replace(kept, ByKey::new(0)).into_list_of_all();
             let mut order = 0;
             while let Some((header, encoded)) =
                 list.next().and_then(<[u8]>::split_first_chunk::<SIDE>)
@@ -960,7 +967,8 @@ impl Chooser {
     /// record of the own collection that is kept.
     fn put(&mut self, begins: bool, other: Option<[u8; 4]>) -> bool {
         if begins {
-            (self.found, self.last) = (0, None);
+            self.found = 0;
+            self.last = None;
         }
         if other.is_some() {
             self.found += u32::from(self.last != other);
@@ -979,9 +987,9 @@ impl Chooser {
         for ring in kept.rings() {
             let others = ring.clone().filter(|it| other(it).is_some());
             let own = ring.filter(|it| other(it).is_none());
-            let mut begins = true;
-            for number in others.chain(own) {
-                stays[number as usize] = self.put(std::mem::take(&mut begins), other(&number));
+            for (place, number) in others.chain(own).enumerate() {
+                let begins = place == 0;
+                stays[number as usize] = self.put(begins, other(&number));
             }
         }
         kept.into_list_of(|number| stays[number as usize])

@@ -65,7 +65,9 @@ pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
     for file in fs::read_dir(folder)? {
         let file = file?;
         let name = file.file_name();
-        let Some(name) = name.to_str().filter(|name| is_name_of_shard(name)) else { continue };
+        let Some(name) = name.to_str().filter(|name| is_name_of_written_file(name)) else {
+            continue;
+        };
         if listed.contains(name) {
             continue;
         }
@@ -83,7 +85,7 @@ pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
 
 /// True if a file is named like a shard, `3-of-8-`, like the games, `games-`, or like a young layer, `young-`: then
 /// come sixteen digits of its hash, and `.epa`.
-fn is_name_of_shard(name: &str) -> bool {
+fn is_name_of_written_file(name: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let Some((name, hash)) = name.strip_suffix(".epa").and_then(|name| name.rsplit_once('-'))
     else {
@@ -208,14 +210,18 @@ pub struct ShardBuilder {
 /// Number of bytes of a locality key, and of the place of a record.
 const NUMBER: usize = 8;
 /// The games use at most the memory divided by this number.
-const GAMES_OF_MEMORY: usize = 8;
+const GAMES_PART: usize = 8;
+/// The records use at most the memory divided by this number.
+const RECORDS_PART: usize = 2;
+/// The records of one shard use at most the memory divided by this number.
+const SHARD_PART: usize = 4;
 
 impl ShardBuilder {
     /// A builder with its temporary files in `directory`.
     pub fn new(options: ShardOptions, directory: impl Into<PathBuf>) -> ShardBuilder {
         let directory = directory.into();
-        let records = Sorter::new(&directory, options.memory_bytes / 2);
-        let games = Sorter::new(&directory, options.memory_bytes / GAMES_OF_MEMORY);
+        let records = Sorter::new(&directory, options.memory_bytes / RECORDS_PART);
+        let games = Sorter::new(&directory, options.memory_bytes / GAMES_PART);
         ShardBuilder { options, directory, records, games, key: Vec::new(), bytes: Vec::new() }
     }
 
@@ -274,8 +280,8 @@ impl ShardBuilder {
             next: None,
         };
         // The ranges are known only when all records have been seen.
-        let mut all = Sorter::new(&directory, options.memory_bytes / 2);
-        let mut listed = Sorter::new(&directory, options.memory_bytes / GAMES_OF_MEMORY);
+        let mut all = Sorter::new(&directory, options.memory_bytes / RECORDS_PART);
+        let mut listed = Sorter::new(&directory, options.memory_bytes / GAMES_PART);
         let mut keys = KeySample::default();
         while let Some(PlacedRecord { key, place, record }) = positions.next_record()? {
             if !games.is_empty()
@@ -295,7 +301,8 @@ impl ShardBuilder {
         let mut shards = Vec::new();
         for (number, range) in (1..).zip(&ranges) {
             let name = format!("{number}-of-{}", ranges.len());
-            let records = of_range(&mut all, range.1, &directory, writer.options.memory_bytes / 4)?;
+            let records =
+                of_range(&mut all, range.1, &directory, writer.options.memory_bytes / SHARD_PART)?;
             shards.push(writer.shard(&name, *range, records)?);
         }
         writer.finish(Games::new(games, listed)?, shards)
@@ -328,7 +335,6 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 /// A record that is written, in its binary form.
 struct PlacedRecord {
-    /// The locality key.
     key: u64,
     /// The place at which the record came, or the first of those that were merged into it.
     place: u64,
@@ -456,7 +462,9 @@ impl Games {
             if !is_listed {
                 continue;
             }
-            if let Some((_, before)) = last.as_ref().filter(|(before, _)| *before == id) {
+            if let Some((last_id, before)) = &last
+                && *last_id == id
+            {
                 kept_game::check_same(id, [before, game]).map_err(Error::from_cause)?;
                 continue;
             }
@@ -496,7 +504,6 @@ impl ShardsWriter<'_> {
         Ok(Shard { first_key, last_key, file, records, bytes, blake3, footer })
     }
 
-    /// Writes the file of the games of the library.
     fn games(&mut self, games: Games) -> Result<Option<ShardedLibrary>> {
         let Some(LedgerSum { origin, games: counted, .. }) = self.ledger.take() else {
             return Ok(None);
@@ -534,7 +541,6 @@ impl ShardsWriter<'_> {
         Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
     }
 
-    /// Writes the games and the manifest.
     fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
         let library = self.games(games)?;
         let ShardOptions { about, young_layers, .. } = &self.options;

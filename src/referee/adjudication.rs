@@ -97,9 +97,9 @@ impl Adjudicator {
             let edge = i64::from(rule.score);
             count(&mut self.losing[own], score.is_some_and(|score| score <= -edge));
             count(&mut self.winning[own], score.is_some_and(|score| score >= edge));
-            let has_lost = |own: usize, other: usize| {
-                self.losing[own] >= rule.moves
-                    && (!rule.two_sided || self.winning[other] >= rule.moves)
+            let has_lost = |loser: usize, winner: usize| {
+                self.losing[loser] >= rule.moves
+                    && (!rule.two_sided || self.winning[winner] >= rule.moves)
             };
             if has_lost(own, other) {
                 return Some(GameResult::win_of(!mover));
@@ -115,7 +115,8 @@ impl Adjudicator {
                 return Some(GameResult::Draw);
             }
         }
-        self.rules.max_moves.filter(|most| ply / 2 >= *most).map(|_| GameResult::Draw)
+        let is_too_long = self.rules.max_moves.is_some_and(|max_moves| ply / 2 >= max_moves);
+        is_too_long.then_some(GameResult::Draw)
     }
 }
 

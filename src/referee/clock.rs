@@ -53,7 +53,6 @@ impl Clocks {
         self.running = Some((color, now));
     }
 
-    /// Whether a clock runs.
     pub(crate) const fn is_running(&self) -> bool {
         self.running.is_some()
     }
@@ -70,15 +69,17 @@ impl Clocks {
         })
     }
 
-    /// Stops the clock during a move. The time since its start is charged only if `is_charged` is
-    /// true.
-    pub fn interrupt(&mut self, now: Duration, is_charged: bool) {
+    /// Stops the clock during a move, and charges the time since its start.
+    pub fn interrupt(&mut self, now: Duration) {
         let thinking = self.thinking(now);
-        if let Some((color, _)) = self.running.take()
-            && is_charged
-        {
+        if let Some((color, _)) = self.running.take() {
             self.side_mut(color).on_this_move = thinking;
         }
+    }
+
+    /// Stops the clock during a move without charging the time since its start.
+    pub fn stop_uncharged(&mut self) {
+        self.running = None;
     }
 
     /// Stops the clock after a move and returns the time used for the move.
@@ -121,15 +122,16 @@ impl Clocks {
     /// The clocks in the form in which they are sent to the side to move.
     pub fn told(&self, color: Color) -> TimeLeft {
         let side = self.side(color);
-        let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());
+        let is_per_move = matches!(side.control, TimeControl::PerMove(_));
         let [white, black] = Color::ALL.map(|color| self.side(color));
         let left = |side: &SideClock| match side.control {
             TimeControl::Stages(_) | TimeControl::Hourglass(_) => side.left(),
             TimeControl::PerMove(_) | TimeControl::Unlimited => None,
         };
         let increment = |side: &SideClock| {
-            let increment = side.control.increment(&side.remaining);
-            left(side).map(|_| increment).filter(|increment| !increment.is_zero())
+            // Without a clock, there is no increment either.
+            left(side)?;
+            Some(side.control.increment(&side.remaining)).filter(|time| !time.is_zero())
         };
         TimeLeft {
             white: left(white),
@@ -137,7 +139,7 @@ impl Clocks {
             white_increment: increment(white),
             black_increment: increment(black),
             moves_to_go: left(side).and(side.remaining.moves),
-            move_time: movetime.flatten(),
+            move_time: if is_per_move { side.left() } else { None },
             search: SearchLimits::default(),
         }
     }
@@ -166,10 +168,10 @@ mod tests {
         let control: TimeControl = "10+1".parse().unwrap();
         let mut clocks = Clocks::new(&control, &control);
         clocks.start(Color::White, ms(1000));
-        clocks.interrupt(ms(4000), true);
+        clocks.interrupt(ms(4000));
         assert_eq!(clocks.left(Color::White), Some(ms(7000)));
         clocks.start(Color::White, ms(100_000));
-        clocks.interrupt(ms(105_000), false);
+        clocks.stop_uncharged();
         assert_eq!((clocks.left(Color::White), clocks.used().white), (Some(ms(7000)), 3));
         clocks.start(Color::White, ms(200_000));
         assert_eq!(clocks.flag_falls(ms(10)), Some(ms(207_010)));

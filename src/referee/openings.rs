@@ -126,11 +126,11 @@ fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
 /// The opening from a game. The opening ends before a null move, because engines do not accept null
 /// moves.
 fn of_game(game: &Game, plies: Option<u32>) -> Opening {
-    let most = plies.map_or(usize::MAX, |plies| plies as usize);
+    let max_moves = plies.map_or(usize::MAX, |plies| plies as usize);
     let label = ["Opening", "ECO"].into_iter().find_map(|tag| game.tag(tag));
     Opening {
         start: *game.start(),
-        moves: game.main_line().take(most).collect(),
+        moves: game.main_line().take(max_moves).collect(),
         label: label.map(str::to_string),
     }
 }

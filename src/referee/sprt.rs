@@ -81,9 +81,9 @@ fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
     let first = most_probable(test.elo0)?;
     let second = most_probable(test.elo1)?;
     let cells = met.iter().zip(first.iter().zip(&second));
-    Some(
-        all * cells.map(|((_, met), (first, second))| met * libm::log(second / first)).sum::<f64>(),
-    )
+    let of_one: f64 =
+        cells.map(|((_, share), (first, second))| share * libm::log(second / first)).sum();
+    Some(all * of_one)
 }
 
 /// The count of a score that did not occur.

@@ -61,7 +61,7 @@ pub fn strength(counts: &[u64]) -> Option<Strength> {
     let normalized_error = Z * NORMALIZED_UNIT / (games_in_each(counts) * count).sqrt();
     Some(Strength {
         score: mean,
-        elo: Estimate { value: elo(mean), error: elo_error.filter(|_| is_spread) },
+        elo: Estimate { value: elo(mean), error: if is_spread { elo_error } else { None } },
         normalized: Estimate {
             value: is_spread.then_some(normalized),
             error: is_spread.then_some(normalized_error),

@@ -131,8 +131,8 @@ impl TimeControl {
     pub fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
         match self {
             TimeControl::Hourglass(_) => {
-                let most = |time: Duration| time.saturating_add(used).min(LONGEST);
-                Remaining { time: before.time.map(most), ..*before }
+                let time = before.time.map(|time| time.saturating_add(used).min(LONGEST));
+                Remaining { time, ..*before }
             }
             _ => *before,
         }
@@ -240,14 +240,13 @@ fn hourglass(text: &str) -> Result<TimeControl, String> {
     Ok(TimeControl::Hourglass(positive(time, text)?))
 }
 
-/// A function that reads a time.
 type ReadTime = fn(&str) -> Result<Duration, String>;
 
 fn of_stages<'t>(
     parts: impl Iterator<Item = &'t str>,
-    time: ReadTime,
+    read_time: ReadTime,
 ) -> Result<TimeControl, String> {
-    let stages: Vec<Stage> = parts.map(|part| stage(part, time)).collect::<Result<_, _>>()?;
+    let stages: Vec<Stage> = parts.map(|part| stage(part, read_time)).collect::<Result<_, _>>()?;
     if let [Stage { moves: Some(1), time, increment: Duration::ZERO }] = stages[..] {
         return Ok(TimeControl::PerMove(time));
     }
@@ -259,7 +258,7 @@ fn of_stages<'t>(
 }
 
 /// Reads `MOVES/TIME+INCREMENT`; only the time is required.
-fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
+fn stage(text: &str, read_time: ReadTime) -> Result<Stage, String> {
     let (moves, rest) = match text.split_once('/') {
         // Other managers write `0` moves for the whole game.
         Some(("0", rest)) => (None, rest),
@@ -270,7 +269,7 @@ fn stage(text: &str, time: ReadTime) -> Result<Stage, String> {
         Some((base, increment)) => (base, seconds(increment)?),
         None => (rest, Duration::ZERO),
     };
-    Ok(Stage { moves, time: positive(time(base)?, text)?, increment })
+    Ok(Stage { moves, time: positive(read_time(base)?, text)?, increment })
 }
 
 fn number_of_moves(text: &str) -> Result<u32, String> {

@@ -22,11 +22,9 @@ pub(super) struct Refusal {
     pub(super) text: String,
 }
 
-/// The answer to a request.
 pub(super) type Answer = Result<Response, Refusal>;
 
 impl Refusal {
-    /// The refusal of an invalid request.
     pub(super) fn bad_request(text: impl Into<String>) -> Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, text: text.into() }
     }
@@ -74,7 +72,6 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// An object as JSON.
 pub(super) fn object(value: &impl Serialize) -> Response {
     Json(value).into_response()
 }

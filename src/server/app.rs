@@ -30,7 +30,6 @@ pub(super) struct App {
     /// The folder of the site that is served instead of libraries.
     pub(super) site: Option<PathBuf>,
     pub(super) sources: Arc<Sources>,
-    /// Names of openings.
     names: Arc<Names>,
     pub(super) answers: Answers,
     pub(super) metrics: Metrics,
@@ -52,7 +51,8 @@ impl App {
         let sources = Sources::open(&settings.sources, settings.memory_bytes, begins)?;
         let answers = answers(settings.memory_bytes / ANSWERS_OF_MEMORY);
         let names = Arc::new(names);
-        let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
+        let metrics = Metrics::new();
+        let short_lookups = ShortLookups::new(threads);
         let site = settings.site().map(Path::to_path_buf);
         Ok(App { settings, site, sources, names, answers, metrics, short_lookups })
     }
@@ -60,8 +60,8 @@ impl App {
     /// The sources in their current state.
     pub(super) fn explorer(&self) -> Explorer {
         let (changes, sources) = self.sources.current();
-        let (names, strict) = (Arc::clone(&self.names), self.settings.strict);
-        Explorer { sources, changes, names, strict }
+        let names = Arc::clone(&self.names);
+        Explorer { sources, changes, names, strict: self.settings.strict }
     }
 
     /// The source with this name, or the first source if no name is given.
@@ -73,7 +73,6 @@ impl App {
 /// Approximate size of a cached answer without its body, in bytes.
 const OVERHEAD: u64 = 512;
 
-/// Cached answers by request.
 pub(super) type Answers = Cache<CacheKey, CachedAnswer, AnswerWeighter>;
 
 /// The key of a cached answer: path, query, and version of the served data.
@@ -83,7 +82,6 @@ pub(super) struct CacheKey {
     pub(super) uri: Box<str>,
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(super) struct CachedAnswer {
     pub(super) headers: HeaderMap,

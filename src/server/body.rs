@@ -57,7 +57,6 @@ struct Paced {
     longest: Duration,
     /// Number of bytes that extend the deadline by a second.
     rate: u64,
-    /// Time left.
     left: Duration,
     /// The start of the current wait.
     since: Option<Instant>,
@@ -73,8 +72,7 @@ impl Paced {
         Paced { body, longest, rate, left: longest, since: None, end, place }
     }
 
-    /// Extends the deadline, because bytes arrived.
-    fn came(&mut self, bytes: usize) {
+    fn extend_deadline(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         let earned = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.longest);
@@ -104,7 +102,7 @@ impl hyper::body::Body for Paced {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.came(frame.data_ref().map_or(0, Bytes::len));
+                self.extend_deadline(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Pending => self.wait(cx),
@@ -127,8 +125,8 @@ impl hyper::body::Body for Paced {
 /// The bodies in transfer.
 #[derive(Debug)]
 pub(super) struct BodyPlaces {
-    most: usize,
-    most_of_address: usize,
+    maximum: usize,
+    max_of_address: usize,
     coming: Mutex<Coming>,
 }
 
@@ -151,8 +149,8 @@ pub(super) struct BodyPlace {
 impl BodyPlaces {
     pub(super) fn new(limits: &Limits) -> BodyPlaces {
         BodyPlaces {
-            most: limits.bodies.get(),
-            most_of_address: limits.bodies_of_address.get(),
+            maximum: limits.bodies.get(),
+            max_of_address: limits.bodies_of_address.get(),
             coming: Mutex::default(),
         }
     }
@@ -170,14 +168,14 @@ impl BodyPlaces {
         let address = network_of(address);
         let mut coming = self.coming();
         let own = coming.all.values().filter(|(of, _)| *of == address).count();
-        if own >= self.most_of_address {
+        if own >= self.max_of_address {
             let text = format!(
                 "{own} bodies of requests are coming from this address already; end one of them, or \
                  set limits.bodies-of-address"
             );
             return Err(Refusal { status: StatusCode::TOO_MANY_REQUESTS, text });
         }
-        if coming.all.len() >= self.most {
+        if coming.all.len() >= self.maximum {
             // The drop cancels the oldest body.
             coming.all.pop_first();
         }

@@ -18,7 +18,6 @@ pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-spl
 /// The header which warns that a position has more records than were read.
 const RECORDS_CUT: HeaderName = HeaderName::from_static("x-epdb-records-cut");
 
-/// The routes of the questions.
 pub(super) fn routes() -> Router<Arc<App>> {
     let ask = |question| {
         get(async move |State(app): State<Arc<App>>, RawQuery(query): RawQuery| {

@@ -7,10 +7,8 @@ use serde::de::DeserializeOwned;
 use super::answer::Refusal;
 use epdb_explorer::parse_query;
 
-/// The query parameters.
 pub(super) struct Query<T>(pub(super) T);
 
-/// A part of the path.
 pub(super) struct Path<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {

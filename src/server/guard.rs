@@ -25,7 +25,6 @@ pub(super) struct Guard {
     bodies: Arc<BodyPlaces>,
 }
 
-/// The address of the client.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Client(pub(super) IpAddr);
 
@@ -38,12 +37,13 @@ impl Guard {
     }
 
     fn check(&self, request: &Request) -> Result<(), Refusal> {
-        let (uri, headers) = (request.uri(), request.headers());
+        let uri = request.uri();
+        let headers = request.headers();
         self.hosts.check(uri, headers)?;
         let size = uri.path_and_query().map_or(0, |it| it.as_str().len());
         if size > self.limits.uri_size {
-            let most = self.limits.uri_size;
-            let text = format!("the address has {size} bytes; at most {most} are taken");
+            let maximum = self.limits.uri_size;
+            let text = format!("the address has {size} bytes; at most {maximum} are taken");
             return Err(Refusal { status: StatusCode::URI_TOO_LONG, text });
         }
         if request.method() != Method::POST && has_body(headers) {
@@ -92,10 +92,9 @@ impl Guard {
     }
 }
 
-/// The refusal of a body that is too large.
-pub(super) fn too_large(most: usize) -> Refusal {
+pub(super) fn too_large(maximum: usize) -> Refusal {
     let text =
-        format!("the body has more than {most} bytes; ask in parts, or set limits.body-size");
+        format!("the body has more than {maximum} bytes; ask in parts, or set limits.body-size");
     Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, text }
 }
 
@@ -109,7 +108,7 @@ fn has_body(headers: &HeaderMap) -> bool {
 }
 
 /// Passes valid requests on, with a time limit.
-pub(super) async fn guard(
+pub(super) async fn pass_valid(
     State(guard): State<Arc<Guard>>,
     request: Request,
     next: Next,
@@ -120,10 +119,13 @@ pub(super) async fn guard(
     };
     let request = request.map(|body| body::limited(body, &guard.limits, place));
     let answer = tokio::time::timeout(guard.limits.answer_time, next.run(request)).await;
-    answer.unwrap_or_else(|_| {
-        let text = "no answer within the time that there is for one".to_string();
-        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, text }.into_response()
-    })
+    match answer {
+        Ok(response) => response,
+        Err(_) => {
+            let text = "no answer within the time that there is for one".to_string();
+            Refusal { status: StatusCode::SERVICE_UNAVAILABLE, text }.into_response()
+        }
+    }
 }
 
 /// The answer for an unknown path.

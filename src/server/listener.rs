@@ -144,7 +144,8 @@ impl Connections {
         writer.set_timeout(Some(self.app.settings.limits.write_time));
         let (connected, reader) = self.waiting.connect(reader);
         let stream = TokioIo::new(tokio::io::join(reader, Box::pin(writer)));
-        let (connected, router) = (Arc::new(connected), self.service.clone());
+        let connected = Arc::new(connected);
+        let router = self.service.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Arc::new(connected.active_request()));
             request.extensions_mut().insert(client);

@@ -23,11 +23,9 @@ pub(super) struct Metrics {
     cut: Counter,
     records: Family<SourceLabels, Gauge>,
     current: Family<SourceLabels, Gauge>,
-    /// Open connections.
     pub(super) connections: Gauge,
     /// Connections that could not be accepted.
     pub(super) accept_failures: Counter,
-    /// Reloads by result.
     reloads: Family<ReloadLabels, Counter>,
 }
 
@@ -112,13 +110,11 @@ impl Metrics {
         self.cut.inc();
     }
 
-    /// Counts a reload.
     pub(super) fn reloaded(&self, is_done: bool) {
         let result = if is_done { "done" } else { "failed" };
         self.reloads.get_or_create(&ReloadLabels { result }).inc();
     }
 
-    /// All metrics as text.
     pub(super) fn text(&self, sources: &[(Arc<Served>, bool)]) -> String {
         self.records.clear();
         self.current.clear();

@@ -45,15 +45,16 @@ pub(super) async fn observe(
     let is_head = request.method() == Method::HEAD;
     let mut response = next.run(request).await;
     // A site is shown as other hosts show it.
-    for (name, value) in HEADERS.into_iter().filter(|_| app.site.is_none()) {
-        response.headers_mut().entry(name).or_insert(value);
+    if app.site.is_none() {
+        for (name, value) in HEADERS {
+            response.headers_mut().entry(name).or_insert(value);
+        }
     }
     let status = response.status().as_u16();
     response
         .map(|body| Body::new(Observed { body, bytes: 0, is_whole: is_head, status, active, app }))
 }
 
-/// A request.
 struct ActiveRequest {
     begun: Instant,
     route: Arc<str>,

@@ -22,7 +22,7 @@ use tower_http::services::ServeDir;
 
 use super::answer::Refusal;
 use super::app::App;
-use super::guard::{Guard, guard, no_method, no_path};
+use super::guard::{Guard, no_method, no_path, pass_valid};
 use super::observe::observe;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
@@ -114,7 +114,8 @@ where
 {
     loop {
         reloads.next().await;
-        let (app, settings) = (Arc::clone(&app), Arc::clone(&settings));
+        let app = Arc::clone(&app);
+        let settings = Arc::clone(&settings);
         spawn_blocking(move || reload(&app, settings())).await.unwrap_or(());
     }
 }
@@ -142,7 +143,6 @@ const COMPRESSED_FROM: u64 = 1024;
 /// The content type that Prometheus expects.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The routes of the metrics.
 fn metrics_routes() -> Router<Arc<App>> {
     Router::new().route("/healthz", get(async || "ok\n")).route("/metrics", get(metrics))
 }
@@ -151,7 +151,6 @@ async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.states()))
 }
 
-/// The routes of a server of libraries.
 fn library_routes(app: &Arc<App>) -> Router<Arc<App>> {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
@@ -167,21 +166,25 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
             let files = Router::new().fallback_service(ServeDir::new(folder));
             settings.base_path.before(files)
         }
-        None => {
-            let routes = settings.base_path.before(library_routes(&app));
-            routes.method_not_allowed_fallback(no_method).fallback(no_path)
-        }
+        None => settings
+            .base_path
+            .before(library_routes(&app))
+            .method_not_allowed_fallback(no_method)
+            .fallback(no_path),
     };
-    let guarded = Arc::new(Guard::new(settings, listen));
+    let guard = Arc::new(Guard::new(settings, listen));
     // A stream of lines is flushed when no further line is ready.
-    let large = SizeAbove::new(COMPRESSED_FROM);
-    let cors = (!settings.cors.is_empty()).then(|| cors::layer(&settings.cors));
+    let compression = CompressionLayer::new()
+        .gzip(true)
+        .zstd(true)
+        .compress_when(SizeAbove::new(COMPRESSED_FROM));
+    let cors = if settings.cors.is_empty() { None } else { Some(cors::layer(&settings.cors)) };
     // The last layer sees the request first.
     routes
         .with_state(Arc::clone(&app))
-        .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(large))
+        .layer(compression)
         .layer(option_layer(cors))
-        .layer(from_fn_with_state(guarded, guard))
+        .layer(from_fn_with_state(guard, pass_valid))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app, observe))
 }

@@ -5,7 +5,6 @@ use std::io;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Stop signals.
 #[derive(Debug)]
 pub(super) struct Stops {
     #[cfg(unix)]
@@ -14,7 +13,6 @@ pub(super) struct Stops {
     terminate: Signal,
 }
 
-/// Reload signals.
 #[derive(Debug)]
 pub(super) struct Reloads {
     #[cfg(unix)]

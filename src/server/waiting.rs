@@ -57,7 +57,6 @@ impl Waiting {
     }
 }
 
-/// A connection.
 pub(super) struct Connected {
     waiting: Arc<Waiting>,
     /// The number that orders the connection in the queue.

@@ -30,14 +30,17 @@ pub fn is_address(name: &Path) -> bool {
 /// assert!(!epdb_source::is_stream("library.epa".as_ref()));
 /// ```
 pub fn is_stream(path: &Path) -> bool {
-    let is_special = || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
-    path == Path::new("-") || !is_address(path) && is_special()
+    path == Path::new("-")
+        || !is_address(path)
+            && path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// The name of a source without the query at the end of an address, such as `?download=true`.
 pub(super) fn without_query(name: &Path) -> &Path {
-    let text = name.to_str().filter(|_| is_address(name));
-    text.and_then(|text| text.split(['?', '#']).next()).map_or(name, Path::new)
+    match name.to_str().and_then(|text| text.split(['?', '#']).next()) {
+        Some(text) if is_address(name) => Path::new(text),
+        _ => name,
+    }
 }
 
 #[cfg(feature = "remote")]
@@ -55,9 +58,6 @@ mod objects {
     use epdb_chess::error::Result;
 
     /// The bytes at an address.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn stream(address: &Path) -> Result<impl Read + Send + use<>> {
         RemoteObject::new(address)?.stream()
     }
@@ -67,17 +67,11 @@ mod objects {
 
     /// Receives the end of the archive at an address. `size` is its size if that is known. `None` if the
     /// server does not send ranges.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn archive_end(address: &Path, size: Option<u64>) -> Result<Option<ArchiveEnd>> {
         Ok(RangeFile::open(RemoteObject::new(address)?, size)?.map(ArchiveEnd))
     }
 
     /// Reads ranges of an archive, whose first bytes are `head`. `None` if it is of level fast.
-    ///
-    /// # Errors
-    /// The object cannot be read. The error names it.
     pub(crate) fn ranges(
         ArchiveEnd(file): ArchiveEnd,
         head: Vec<u8>,

@@ -33,8 +33,7 @@ use epdb_chess::text::san;
 pub fn open_book(path: impl AsRef<Path>) -> Result<Book> {
     let path = path.as_ref();
     let bytes = input::open_named(path)?;
-    let named = |error| Error::from_cause(error).in_source(name_of(path));
-    Book::read(bytes).map_err(named)
+    Book::read(bytes).map_err(|error| Error::from_cause(error).in_source(name_of(path)))
 }
 
 /// Reads the positions of a book that are found from the start array, with the moves of the book.
@@ -77,8 +76,9 @@ fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
     for entry in found.entries {
         match entry.mv.legal_in(&playable) {
             Some(mv) => {
-                let operand = Operand::Move { mv, san: san::format(&playable, mv) };
-                best.extend((entry.weight > 0).then_some(operand));
+                if entry.weight > 0 {
+                    best.push(Operand::Move { mv, san: san::format(&playable, mv) });
+                }
                 weights.push(&weight_of(entry, &playable, mv));
             }
             None => illegal += u64::from(entry.mv != BookMove::NONE),
@@ -123,10 +123,12 @@ struct Comments(Vec<String>);
 
 impl Comments {
     fn push(&mut self, text: &str) {
+        const SEPARATOR: &str = ", ";
+        // The last comment takes all that is left, and may be longer than a string should be.
         let is_last = self.0.len() == COMMENTS.len();
         match self.0.last_mut() {
-            Some(last) if is_last || last.len() + 2 + text.len() <= MAX_STRING => {
-                *last += ", ";
+            Some(last) if is_last || last.len() + SEPARATOR.len() + text.len() <= MAX_STRING => {
+                *last += SEPARATOR;
                 *last += text;
             }
             _ => self.0.push(text.into()),

@@ -139,7 +139,8 @@ impl<'b> BookResolver<'b> {
             let inside = self.found[found..].iter().map(|it| it.position);
             let from: Vec<Position> =
                 inside.chain(self.outside[outside..].iter().copied()).collect();
-            (found, outside) = (self.found.len(), self.outside.len());
+            found = self.found.len();
+            outside = self.outside.len();
             let reached: Vec<Vec<Reached>> =
                 from.par_iter().map(|position| self.unknown_after(position)).collect();
             for Reached { key, position } in reached.into_iter().flatten() {

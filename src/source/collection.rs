@@ -69,6 +69,10 @@ pub enum CollectionFile {
 
 /// Memory for the lookups in a library that is opened for its ledger or its games, in bytes.
 const MEMORY: usize = 64 << 20;
+/// A base gets one of this number of parts of the memory for lookups. There are at most two deltas.
+const BASE_PART: usize = 2;
+/// A delta, or a young layer, gets one of this number of parts.
+const DELTA_PART: usize = 4;
 
 impl CollectionFile {
     /// The collection at a path or an address; `None` for any other source.
@@ -85,9 +89,6 @@ impl CollectionFile {
     }
 
     /// The collection with these bytes; `None` for bytes of another format.
-    ///
-    /// # Errors
-    /// The errors of [`CollectionFile::at`].
     pub(super) fn of_input(
         path: &Path,
         input: Input,
@@ -113,9 +114,10 @@ impl CollectionFile {
     }
 
     fn of_base(pair: &DeltaPath) -> Result<CollectionFile> {
-        let what = "the base of a delta is an archive, a sharded archive or a store";
-        let other = || Error::new(what).in_source(name_of(&pair.base));
-        CollectionFile::at(&pair.base)?.ok_or_else(other)
+        CollectionFile::at(&pair.base)?.ok_or_else(|| {
+            Error::new("the base of a delta is an archive, a sharded archive or a store")
+                .in_source(name_of(&pair.base))
+        })
     }
 
     /// The format; that of the base for a base and its delta.
@@ -168,9 +170,6 @@ impl CollectionFile {
     }
 
     /// Opens the library for what is left of its records.
-    ///
-    /// # Errors
-    /// The errors of [`CollectionFile::open`].
     pub(super) fn open_cut(self, memory_bytes: usize) -> Result<Collection> {
         match self {
             CollectionFile::Archive(local) => {
@@ -214,7 +213,6 @@ pub struct Collection {
     opened: Opened,
 }
 
-/// The error for a source that is no collection.
 pub(super) fn no_collection(path: &Path) -> Error {
     Error::new("neither a store nor an archive").in_source(name_of(path))
 }
@@ -568,8 +566,10 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         let Some(bytes) = self.kept_game_bytes(id)? else { return Ok(None) };
-        let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
-        kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
+        match kept_game::decode(&bytes) {
+            Some(game) => Ok(Some(game)),
+            None => Err(self.named(Error::new(format!("damaged: kept game {id} is not a game")))),
+        }
     }
 
     /// Receives together what reading these games and about the first `first` games needs, if the source is at an
@@ -585,7 +585,6 @@ impl Collection {
         }
     }
 
-    /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {
             Opened::Store(store) => store.reader.kept_game(id).map_err(Error::from),
@@ -743,12 +742,7 @@ pub struct LayersFile {
 #[derive(Clone)]
 enum LayersNamed {
     /// A base and its delta.
-    Pair {
-        name: Arc<str>,
-        pair: DeltaPath,
-        /// The format of the base.
-        format: FileFormat,
-    },
+    Pair { name: Arc<str>, pair: DeltaPath, format: FileFormat },
     /// A manifest that lists young layers.
     Manifest(ShardedArchive),
 }
@@ -760,8 +754,6 @@ impl fmt::Debug for LayersFile {
 }
 
 impl LayersFile {
-    /// # Errors
-    /// The base cannot be opened, or is no collection.
     pub(super) fn new(name: &Path, pair: DeltaPath) -> Result<LayersFile> {
         if is_stream(&pair.base) {
             let what = "the base of a delta is read more than once: name a file, not a pipe";
@@ -783,7 +775,6 @@ impl LayersFile {
         }
     }
 
-    /// The format of the base.
     pub(super) const fn format(&self) -> FileFormat {
         match &self.named {
             LayersNamed::Pair { format, .. } => *format,
@@ -800,19 +791,17 @@ impl LayersFile {
     }
 
     fn bytes(&self) -> Result<u64> {
-        let pair = match &self.named {
-            LayersNamed::Pair { pair, .. } => pair,
-            LayersNamed::Manifest(shards) => return Ok(shards.size() + shards.manifest().bytes()),
-        };
-        let deltas = pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
-        let deltas: u64 = deltas.map(|found| found.len()).sum();
-        Ok(CollectionFile::of_base(pair)?.bytes()? + deltas)
+        match &self.named {
+            LayersNamed::Manifest(shards) => Ok(shards.size() + shards.manifest().bytes()),
+            LayersNamed::Pair { pair, .. } => {
+                let deltas = pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
+                let of_deltas: u64 = deltas.map(|found| found.len()).sum();
+                Ok(CollectionFile::of_base(pair)?.bytes()? + of_deltas)
+            }
+        }
     }
 
     /// Opens the layers in one state, or returns what is open. Lookups use about `memory_bytes`.
-    ///
-    /// # Errors
-    /// The errors of [`Collection::open`].
     fn layers(&self, memory_bytes: usize) -> Result<Arc<Layers>> {
         if let Some(opened) = self.opened.get() {
             return Ok(Arc::clone(opened));
@@ -876,18 +865,17 @@ impl Layers {
         Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
     }
 
-    /// Opens the shards of a manifest and its young layers.
     fn of_manifest(shards: &ShardedArchive, memory_bytes: usize) -> Result<Layers> {
         let manifest = shards.manifest();
         let young = manifest.young_layers().iter().map(|layer| {
             let archive = shards.open_young(layer)?;
             let name = name_of(&shards.path(&layer.file)).into_owned();
-            Ok(Collection::from_archive(&name, archive, memory_bytes / 4))
+            Ok(Collection::from_archive(&name, archive, memory_bytes / DELTA_PART))
         });
         // All are opened before an error ends it: a reader in a browser receives them together.
         let young: Vec<Result<Collection>> = young.collect();
         let young = young.into_iter().collect::<Result<_>>()?;
-        let base = Arc::new(Collection::from_shards(shards.clone(), memory_bytes / 2));
+        let base = Arc::new(Collection::from_shards(shards.clone(), memory_bytes / BASE_PART));
         let state = DeltaState { base: Some(manifest.clone()), files: Vec::new() };
         Layers::new(base, young, state)
     }
@@ -906,10 +894,10 @@ impl Layers {
     ) -> Result<(Arc<Collection>, Vec<Collection>)> {
         let base = match base {
             Some(base) => base,
-            None => Arc::new(CollectionFile::of_base(pair)?.open(memory_bytes / 2)?),
+            None => Arc::new(CollectionFile::of_base(pair)?.open(memory_bytes / BASE_PART)?),
         };
         let files = pair.deltas().into_iter().filter(|delta| delta.exists());
-        let delta = |file| Collection::from_store(Local::open(file)?, memory_bytes / 4);
+        let delta = |file| Collection::from_store(Local::open(file)?, memory_bytes / DELTA_PART);
         Ok((base, files.map(delta).collect::<Result<_>>()?))
     }
 
@@ -918,7 +906,8 @@ impl Layers {
     /// both is a library.
     fn new(base: Arc<Collection>, deltas: Vec<Collection>, state: DeltaState) -> Result<Layers> {
         let mut origin = base.tally_origin()?;
-        let (mut parts, mut first) = (Vec::new(), base.end_of_numbers());
+        let mut parts = vec![(0, Arc::clone(&base))];
+        let mut first = base.end_of_numbers();
         for delta in deltas {
             let theirs = delta.tally_origin()?;
             // A delta without records and origin is new.
@@ -930,7 +919,6 @@ impl Layers {
             parts.push((first, Arc::new(delta)));
             first = next;
         }
-        parts.insert(0, (0, base));
         Ok(Layers { parts, origin, state })
     }
 
@@ -988,9 +976,9 @@ impl Layers {
             return Ok(None);
         };
         let Some(next) = self.merge(last, next)? else { return Ok(None) };
-        let last = std::mem::replace(last, next);
-        self.refuse_unmatched(&last.1)?;
-        Ok(Some(last))
+        let finished = std::mem::replace(last, next);
+        self.refuse_unmatched(&finished.1)?;
+        Ok(Some(finished))
     }
 
     /// Refuses a record that takes off games which no record before it counts.
@@ -1017,17 +1005,17 @@ impl Layers {
         last: &mut NumberedRecord,
         next: NumberedRecord,
     ) -> Result<Option<NumberedRecord>> {
-        let merged = if self.adds_tallies() { merged_records(&last.1, &next.1)? } else { None };
-        let Some(merged) = merged else { return Ok(Some(next)) };
-        last.1 = merged;
-        Ok(None)
+        if self.adds_tallies()
+            && let Some(merged) = merged_records(&last.1, &next.1)?
+        {
+            last.1 = merged;
+            return Ok(None);
+        }
+        Ok(Some(next))
     }
 
     /// Passes on all records: those of the base, then those of each delta. Records that are merged have the place
     /// of the first of them.
-    ///
-    /// # Errors
-    /// Damage, errors of the system, and errors of `visit`.
     pub(super) fn each<E: From<Error>>(
         &self,
         skips_damage: bool,
@@ -1125,7 +1113,8 @@ impl Layers {
     /// The record of a position with a number, or the one before it, into which it is merged. A merged record has
     /// the number of its first record.
     fn record_of(&self, number: u64, query: &Query) -> Result<Option<NumberedRecord>> {
-        let (mut found, mut records) = (None, self.records(query));
+        let mut found = None;
+        let mut records = self.records(query);
         while let Some(next) = records.next_record().transpose()? {
             if next.0 > number {
                 break;
@@ -1142,8 +1131,10 @@ impl Layers {
         };
         let LibraryCounts { mut records, mut kept_games } = base.counts()?;
         for place in 1..self.parts.len() {
+            let skips_damage = false;
             let pass = &mut |_: Stored<'_>| Ok::<_, Error>(ControlFlow::Continue(()));
-            let _ = self.each_of_part(place, false, &mut records, pass)?;
+            // Only `records` counts here: `pass` never breaks.
+            let _ = self.each_of_part(place, skips_damage, &mut records, pass)?;
         }
         for id in kept_ids(deltas)? {
             kept_games += u64::from(base.kept_game_bytes(id)?.is_none());
@@ -1167,14 +1158,15 @@ impl Layers {
             })?;
         }
         let mut games = GameSet::default();
-        let mut visit = |game: &GameDigest| {
+        let mut count_and_visit = |game: &GameDigest| {
             games.add(game);
             visit(game)
         };
-        let read =
-            base.each_game(&mut |game| if later.contains(game) { Ok(()) } else { visit(game) })?;
-        later.iter().try_for_each(|game| visit(&game))?;
-        let has_games = read.is_some_and(|(_, has_games)| has_games);
+        let base_ledger = base.each_game(&mut |game| {
+            if later.contains(game) { Ok(()) } else { count_and_visit(game) }
+        })?;
+        later.iter().try_for_each(|game| count_and_visit(&game))?;
+        let has_games = base_ledger.is_some_and(|(_, has_games)| has_games);
         if has_games && Some(games) != origin.games {
             let what = "the games of base and delta are not those that the delta was counted with";
             return Err(invalid(what).in_source(Arc::clone(base.name())));
@@ -1192,19 +1184,18 @@ impl Layers {
     fn each_kept_game(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>) -> Result<()> {
         let Some(((_, base), deltas)) = self.parts.split_first() else { return Ok(()) };
         let mut later = kept_ids(deltas)?;
-        let of_deltas = |id: GameId, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>| {
-            kept_game_of(deltas, id)?.map_or(Ok(()), |game| visit(id, &game))
-        };
         base.each_kept_game(&mut |id, game| {
-            while let Some(first) = later.first().copied().filter(|first| *first <= id) {
+            while let Some(&first) = later.first()
+                && first <= id
+            {
                 later.remove(&first);
                 if first < id {
-                    of_deltas(first, visit)?;
+                    visit_kept_game(deltas, first, visit)?;
                 }
             }
             visit(id, game)
         })?;
-        later.into_iter().try_for_each(|id| of_deltas(id, visit))
+        later.into_iter().try_for_each(|id| visit_kept_game(deltas, id, visit))
     }
 }
 
@@ -1225,6 +1216,18 @@ fn kept_game_of(parts: &[Part], id: GameId) -> Result<Option<Vec<u8>>> {
     parts.iter().find_map(|(_, part)| part.kept_game_bytes(id).transpose()).transpose()
 }
 
+/// Calls `visit` with the kept game with an id, from the first part that has it.
+fn visit_kept_game(
+    parts: &[Part],
+    id: GameId,
+    visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+) -> Result<()> {
+    match kept_game_of(parts, id)? {
+        Some(game) => visit(id, &game),
+        None => Ok(()),
+    }
+}
+
 /// Adds the origin of a delta to that of its base.
 fn add_origin(
     origin: &mut Option<TallyOrigin>,
@@ -1232,12 +1235,12 @@ fn add_origin(
     base: &str,
 ) -> Result<()> {
     if settings_of(origin) != settings_of(&theirs) {
-        let counted = |origin| match settings_of(origin) {
+        let kind = |origin| match settings_of(origin) {
             Some(settings) => format!("is a library built with `{settings}`"),
             None => "is not a library".to_string(),
         };
-        let (ours, theirs) = (counted(origin), counted(&theirs));
-        return Err(Error::new(format!("{theirs}, and the base {base} {ours}")));
+        let message = format!("{}, and the base {base} {}", kind(&theirs), kind(origin));
+        return Err(Error::new(message));
     }
     let (Some(origin), Some(theirs)) = (origin, theirs) else { return Ok(()) };
     let Some(delta) = theirs.delta else {
@@ -1246,9 +1249,9 @@ fn add_origin(
              STORE GAMES --tally --base {base}`"
         )));
     };
-    let games = origin.games.unwrap_or_default();
-    if games != delta.base {
-        return Err(other_base(delta.base, games));
+    let base_games = origin.games.unwrap_or_default();
+    if base_games != delta.base {
+        return Err(other_base(delta.base, base_games));
     }
     origin.games = Some(delta.both);
     theirs.sources.into_iter().for_each(|it| origin.add_source(it));
@@ -1294,18 +1297,18 @@ impl MergedRecords<'_> {
     fn next_merged(&mut self) -> Result<Option<NumberedRecord>> {
         let mut sum = self.next.take();
         while let Some(next) = self.read()? {
-            self.next = match &mut sum {
-                Some(sum) => self.layers.merge(sum, next)?,
-                None => {
-                    sum = Some(next);
-                    continue;
-                }
+            let Some(last) = &mut sum else {
+                sum = Some(next);
+                continue;
             };
+            self.next = self.layers.merge(last, next)?;
             if self.next.is_some() {
                 break;
             }
         }
-        if let Some((_, record)) = sum.as_ref().filter(|_| self.layers.adds_tallies()) {
+        if let Some((_, record)) = &sum
+            && self.layers.adds_tallies()
+        {
             self.layers.refuse_unmatched(record)?;
         }
         Ok(sum)
@@ -1337,8 +1340,8 @@ impl Lookup for Layers {
         // The last record of each position waits for one to merge with.
         let batch = if self.adds_tallies() { BATCH } else { queries.len().max(1) };
         for (nth, queries) in queries.chunks(batch).enumerate() {
-            let mut visit = |place, found: Match<'_>| visit(nth * batch + place, found);
-            if self.get_some(queries, &mut visit)?.is_break() {
+            let mut visit_one = |place, found: Match<'_>| visit(nth * batch + place, found);
+            if self.get_some(queries, &mut visit_one)?.is_break() {
                 break;
             }
         }
@@ -1354,7 +1357,10 @@ impl Lookup for Layers {
     }
 
     fn open_part(&self, part: usize) -> Result<()> {
-        self.parts.first().map_or(Ok(()), |(_, base)| base.open_part(part))
+        match self.parts.first() {
+            Some((_, base)) => base.open_part(part),
+            None => Ok(()),
+        }
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
@@ -1364,8 +1370,10 @@ impl Lookup for Layers {
         if !self.adds_tallies() {
             return Ok(Some(record));
         }
-        let found = self.record_of(number, &record.position().into())?;
-        Ok(found.map(|(_, record)| record::decode(&record)).transpose()?.map(|(record, _)| record))
+        match self.record_of(number, &record.position().into())? {
+            Some((_, merged)) => Ok(Some(record::decode(&merged)?.0)),
+            None => Ok(None),
+        }
     }
 }
 
@@ -1421,10 +1429,10 @@ impl DeltaState {
         Ok(DeltaState { base, files: pair.files().into_iter().map(identity).collect() })
     }
 
-    /// True if the base is the same as in another state.
     fn has_base_of(&self, other: &DeltaState) -> bool {
-        let deltas = self.files.len().saturating_sub(2);
-        self.base == other.base && self.files.get(..deltas) == other.files.get(..deltas)
+        // The last two files are the deltas; see `DeltaPath::files`.
+        let base_files = self.files.len().saturating_sub(2);
+        self.base == other.base && self.files.get(..base_files) == other.files.get(..base_files)
     }
 
     /// True if a delta is being folded.

@@ -207,7 +207,8 @@ impl<R: Read> Transcoder<R> {
                 written += REPLACEMENT.len();
             }
         }
-        (self.given, self.written) = (0, written);
+        self.given = 0;
+        self.written = written;
         Ok(())
     }
 }

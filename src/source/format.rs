@@ -269,13 +269,17 @@ impl FileFormat {
             return FileFormat::Polyglot;
         }
         let is_of_lines = matches!(said.or(named), Some(FileFormat::Epd | FileFormat::Fen));
-        FileFormat::from_bytes(start)
-            // If lines of positions and games were read as games, the lines after a game would be
-            // taken for its moves. So only a file without lines of positions is read as games.
-            .filter(|shown| *shown != FileFormat::Pgn || !is_of_lines || !has_position(start))
-            .or(said)
-            .or_else(|| named.filter(|_| !is_book))
-            .unwrap_or_else(|| FileFormat::from_content(start))
+        let shown = FileFormat::from_bytes(start);
+        // If lines of positions and games were read as games, the lines after a game would be taken
+        // for its moves. So only a file without lines of positions is read as games.
+        let is_mixed = shown == Some(FileFormat::Pgn) && is_of_lines && has_position(start);
+        if let Some(shown) = shown
+            && !is_mixed
+        {
+            return shown;
+        }
+        let named = if is_book { None } else { named };
+        said.or(named).unwrap_or_else(|| FileFormat::from_content(start))
     }
 
     /// The format of a file if neither a signature nor the name shows it. PGC begins with the
@@ -296,7 +300,8 @@ impl FileFormat {
     pub fn check_name(self, path: &Path) -> Result<()> {
         let Some(suffix) = known_suffix(path) else { return Ok(()) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
-        let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
+        let is_read_in_place =
+            matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
         let what = self.description();
         let named = FileFormat::from_name(path);
         let fits = |named: FileFormat| {
@@ -308,7 +313,7 @@ impl FileFormat {
                 |named| format!("is the name of {}", named.description()),
             );
             format!("{name}, and what is to be written is {what}")
-        } else if is_whole && Compression::from_name(path) != Compression::None {
+        } else if is_read_in_place && Compression::from_name(path) != Compression::None {
             format!("would be compressed, but {what} is read in place and cannot be compressed")
         } else {
             return Ok(());
@@ -329,7 +334,6 @@ pub fn known_suffix(path: &Path) -> Option<&'static str> {
     suffix_among(path, &[b".gz", b".zst"], known)
 }
 
-/// Suffixes of archives of files.
 const ARCHIVE_SUFFIXES: [&str; 5] = ["zip", "tar", "tgz", "tbz2", "txz"];
 
 /// The suffix of the name of a source, if epdb reads files with this suffix: that of a format, or of
@@ -358,7 +362,6 @@ fn suffix_among(
 pub(super) struct Foreign {
     /// The name of the format with an article.
     pub(super) name: &'static str,
-    /// Advice for the user.
     pub(super) advice: &'static str,
 }
 
@@ -479,19 +482,18 @@ pub(super) const HEAD: usize = 1024;
 /// moves can be made by some piece. A book that is shorter than [`HEAD`] must consist of whole
 /// entries.
 fn begins_book(start: &[u8]) -> bool {
-    let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
     let (entries, rest) = start.as_chunks::<16>();
+    let Some(first) = entries.first() else { return false };
+    let is_binary = first[..8].iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
+    let has_move = first[8..10] != [0; 2];
+    let has_learn = first[12..] != [0; 4];
     let is_whole = rest.is_empty() || start.len() >= HEAD;
     let is_ascending = entries.is_sorted_by_key(|entry| &entry[..8]);
     let is_move = |entry: &[u8; 16]| {
         let mv = BookMove::from_bits(u16::from_be_bytes([entry[8], entry[9]]));
         mv == BookMove::NONE || mv.coordinates().is_some()
     };
-    entries.first().is_some_and(|first| {
-        is_binary(&first[..8]) && first[12..] == [0; 4] && first[8..10] != [0; 2]
-    }) && is_whole
-        && is_ascending
-        && entries.iter().all(is_move)
+    is_binary && has_move && !has_learn && is_whole && is_ascending && entries.iter().all(is_move)
 }
 
 /// Signatures of files that are not text and may have no NUL byte at their start.
@@ -573,7 +575,6 @@ impl Compression {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
-    /// Name of the compression.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Compression::None => "uncompressed",
@@ -593,15 +594,13 @@ impl Compression {
             return Ok(());
         }
         let what = self.name();
-        Err(Foreign::from_bytes(start).map_or_else(
-            || {
-                Error::new(format!(
-                    "{} is not {what} data, as its name says: if it is not compressed, give it a \
-                     name that does not say so",
-                    name_of(name)
-                ))
-            },
-            |foreign| foreign.refused(name),
-        ))
+        Err(match Foreign::from_bytes(start) {
+            Some(foreign) => foreign.refused(name),
+            None => Error::new(format!(
+                "{} is not {what} data, as its name says: if it is not compressed, give it a name \
+                 that does not say so",
+                name_of(name)
+            )),
+        })
     }
 }

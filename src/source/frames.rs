@@ -70,9 +70,6 @@ impl Limits {
 }
 
 /// Returns a decoder of a compressed input.
-///
-/// # Errors
-/// The decoder cannot be created.
 pub(super) fn decoder(
     input: Box<dyn Read + Send>,
     compression: Compression,
@@ -96,11 +93,14 @@ fn in_sequence(
         Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(input)),
         Compression::Xz => {
             let input = io::BufReader::new(input);
-            Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, MAX_XZ_KIB))
+            let allows_many_streams = true;
+            Box::new(lzma_rust2::XzReader::new_mem_limit(input, allows_many_streams, MAX_XZ_KIB))
         }
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::new(input)?;
-            max_log_window.map_or(Ok(()), |log| decoder.window_log_max(log))?;
+            if let Some(max_log_window) = max_log_window {
+                decoder.window_log_max(max_log_window)?;
+            }
             Box::new(decoder)
         }
     })
@@ -110,7 +110,6 @@ fn in_sequence(
 pub(super) struct Frames {
     compression: Compression,
     pieces: Pieces,
-    /// The compressed bytes of the current piece.
     bytes: Compressed,
     /// The decompressed chunks of the current piece. An empty chunk is its end.
     chunks: Receiver<Vec<u8>>,
@@ -174,18 +173,17 @@ impl Frames {
                 threads => self.pieces.read_ahead(threads - 1)?,
             }
         }
+        let is_after_frames = self.offset > 0;
         match self.pieces.next()? {
             Piece::Frames { bytes, .. } if is_alone => self.read_in_sequence(bytes)?,
-            Piece::Frames { bytes, chunks } => (self.bytes, self.chunks) = (bytes, chunks),
-            Piece::Rest(input) => {
-                let is_after_frames = self.offset > 0;
-                self.rest = Some(self.in_sequence(input, is_after_frames)?);
+            Piece::Frames { bytes, chunks } => {
+                self.bytes = bytes;
+                self.chunks = chunks;
             }
+            Piece::Rest(input) => self.rest = Some(self.in_sequence(input, is_after_frames)?),
+            Piece::End if is_after_frames => self.rest = Some(Box::new(io::empty())),
             // The usual decoder decides about an input without data.
-            Piece::End if self.bytes.0.is_empty() => {
-                self.rest = Some(self.in_sequence(Box::new(io::empty()), false)?);
-            }
-            Piece::End => self.rest = Some(Box::new(io::empty())),
+            Piece::End => self.rest = Some(self.in_sequence(Box::new(io::empty()), false)?),
         }
         Ok(())
     }
@@ -266,10 +264,12 @@ impl UsedChunks {
 /// A part of a compressed input.
 enum Piece {
     /// Frames that are decompressed on another thread.
-    Frames { bytes: Compressed, chunks: Receiver<Vec<u8>> },
+    Frames {
+        bytes: Compressed,
+        chunks: Receiver<Vec<u8>>,
+    },
     /// The rest of the input, to be read in sequence.
     Rest(Box<dyn Read + Send>),
-    /// The end of the input.
     End,
 }
 
@@ -293,9 +293,9 @@ impl Pieces {
         }
     }
 
-    /// Starts the thread that splits the input. At most `most` pieces wait.
-    fn read_ahead(&mut self, most: usize) -> io::Result<()> {
-        let (sender, ahead) = sync_channel(most);
+    /// Starts the thread that splits the input. At most `max_waiting` pieces wait.
+    fn read_ahead(&mut self, max_waiting: usize) -> io::Result<()> {
+        let (sender, ahead) = sync_channel(max_waiting);
         let here = std::mem::replace(self, Pieces::Ahead(ahead));
         thread::Builder::new().spawn(move || here.send_all(&sender)).map(drop)
     }
@@ -343,9 +343,9 @@ impl Splitter {
         while bytes.len() < self.limits.enough_bytes {
             let missing = START.saturating_sub(self.start.len()) as u64;
             self.input.by_ref().take(missing).read_to_end(&mut self.start)?;
-            let len = frame_len(self.compression, &self.start);
-            let fits = |len: &usize| *len <= self.limits.piece_bytes.saturating_sub(bytes.len());
-            let Some(len) = len.filter(fits) else { return Ok(()) };
+            let room = self.limits.piece_bytes.saturating_sub(bytes.len());
+            let len = frame_len(self.compression, &self.start).filter(|len| *len <= room);
+            let Some(len) = len else { return Ok(()) };
             bytes.append(&mut self.start);
             self.input.by_ref().take((len - START) as u64).read_to_end(bytes)?;
         }
@@ -427,7 +427,10 @@ impl Read for Joined {
             }
             match self.pieces.next()? {
                 Piece::Frames { bytes, .. } => self.bytes = Box::new(Cursor::new(bytes)),
-                Piece::Rest(input) => (self.bytes, self.pieces) = (input, Pieces::Ended),
+                Piece::Rest(input) => {
+                    self.bytes = input;
+                    self.pieces = Pieces::Ended;
+                }
                 Piece::End => {
                     self.pieces = Pieces::Ended;
                     return Ok(0);

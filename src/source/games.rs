@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::game_batches::{self, Extent, Prepared, Rest};
+use super::game_batches::{self, Extent, PgcStart, Prepared, Rest, as_game_read};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use epdb_chess::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
@@ -17,11 +17,12 @@ use epdb_chess::text::{Diagnostic, Setting};
 /// Passes games to the visitor.
 struct Games<'o> {
     place: Place,
+    /// The unit of places: [`At::Line`], or [`At::Game`] in PGC.
+    unit: fn(u64) -> At,
     options: &'o SourceOptions,
     summary: Summary,
 }
 
-/// A game that was read.
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,
@@ -37,14 +38,8 @@ pub(super) fn read_pgn<E: From<Error>>(
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let mut games = Games::new(name, options);
-    let rest = if may_block {
-        Some(Rest { input, extent })
-    } else {
-        let take =
-            &mut |read: GameRead<'_>, prepared: Prepared<'_>| games.take(read, prepared, visit);
-        game_batches::read(input, extent, options, take)?
-    };
+    let mut games = Games::new(name, At::Line, options);
+    let rest = games.read_parts(Rest { input, extent }, may_block, visit)?;
     let Some(Rest { input, extent }) = rest else { return Ok(games.stopped()) };
     let mut reader = GameReader::new(input, options.games.clone()).first_line(extent.line);
     loop {
@@ -65,50 +60,46 @@ pub(super) fn read_pgn<E: From<Error>>(
                 && visit(Item::Skipped { raw, is_game: true, aside: None })?.is_break();
             return Ok(if is_stopped { games.stopped() } else { games.summary });
         };
-        let is_long = read.game.is_err() && read.raw.is_empty();
-        let flow = games.take(read, Prepared::default(), visit)?;
-        if is_long {
+        if let (Err(error), []) = (&read.game, read.raw) {
+            let mut error = error.clone();
+            error.diagnostic.setting = Some(Setting::GameLimit);
+            games.report_finding(&error, visit)?;
             games.reject_long_game(&mut reader, visit)?;
-        } else if flow.is_break() {
+        } else if games.take(read, Prepared::default(), visit)?.is_break() {
             return Ok(games.stopped());
         }
     }
 }
 
-/// Reads games in PGC.
+/// Reads games in PGC. All threads read, unless reading may block.
 pub(super) fn read_pgc<E: From<Error>>(
     input: Box<dyn Read + Send>,
+    may_block: bool,
     name: Arc<str>,
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let mut reader = PgcReader::new(input, options.games.limit);
-    let mut games = Games::new(name, options);
+    let mut games = Games::new(name, At::Game, options);
+    let all = Rest { input, extent: Extent::of_pgc() };
+    let Some(Rest { input, extent }) = games.read_parts(all, may_block, visit)? else {
+        return Ok(games.stopped());
+    };
+    let PgcStart { offset, has_checksums } = extent.pgc.unwrap_or_default();
+    let reader = PgcReader::new(input, options.games.limit);
+    let mut reader = reader.starting_at(offset, has_checksums);
     loop {
         let read = reader.next_game().map_err(|error| games.cannot_read_on("game", error))?;
         let Some(read) = read else { return Ok(games.summary) };
-        games.place.at = At::Game(read.number);
-        let game = match read.game {
-            Ok(game) => {
-                games.summary.unchecked_games += u64::from(!read.has_checksum);
-                Some(TakenGame { game, is_cut_short: false, prepared: Prepared::default() })
-            }
-            Err(error) => {
-                let _ = visit(Item::Diagnostic {
-                    diagnostic: &diagnostic_of(&error),
-                    place: &games.place,
-                })?;
-                None
-            }
-        };
-        if games.hand_on(game, read.raw, visit)?.is_break() {
+        let prepared = Prepared { is_unchecked: !read.has_checksum, ..Prepared::default() };
+        let read = as_game_read(read, extent.line - 1);
+        if games.take(read, prepared, visit)?.is_break() {
             return Ok(games.stopped());
         }
     }
 }
 
 /// An error of PGC as a diagnostic; its column is the offset in the stream.
-fn diagnostic_of(error: &PgcError) -> Diagnostic {
+pub(super) fn diagnostic_of(error: &PgcError) -> Diagnostic {
     let PgcError { offset, kind } = error;
     let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
     let column = usize::try_from(*offset).unwrap_or(usize::MAX);
@@ -121,12 +112,28 @@ fn diagnostic_of(error: &PgcError) -> Diagnostic {
 }
 
 impl<'o> Games<'o> {
-    fn new(name: Arc<str>, options: &'o SourceOptions) -> Games<'o> {
-        Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
+    fn new(name: Arc<str>, unit: fn(u64) -> At, options: &'o SourceOptions) -> Games<'o> {
+        Games { place: Place::new(name, At::Whole), unit, options, summary: Summary::default() }
     }
 
-    /// Passes a game of PGN with its diagnostics to the visitor. The bytes of a game that is too
-    /// long are not passed here.
+    /// Reads the games that all threads can read, unless reading may block. Returns the rest; `None` if the
+    /// visitor stops the reading.
+    fn read_parts<E: From<Error>>(
+        &mut self,
+        all: Rest,
+        may_block: bool,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<Option<Rest>, E> {
+        if may_block {
+            return Ok(Some(all));
+        }
+        let options = self.options;
+        let take =
+            &mut |read: GameRead<'_>, prepared: Prepared<'_>| self.take(read, prepared, visit);
+        game_batches::read(all, options, take)
+    }
+
+    /// Passes a game with its diagnostics to the visitor.
     fn take<E: From<Error>>(
         &mut self,
         read: GameRead<'_>,
@@ -137,21 +144,15 @@ impl<'o> Games<'o> {
             self.report_finding(warning, visit)?;
         }
         let may_stand = read.warnings.is_empty() || !self.options.deny_warnings;
-        self.place.at = At::Line(read.line);
+        self.place.at = (self.unit)(read.line);
         let game = match read.game {
             Ok(game) if may_stand => {
+                self.summary.unchecked_games += u64::from(prepared.is_unchecked);
                 Some(TakenGame { game, is_cut_short: read.is_cut_short, prepared })
             }
             Ok(_) => None,
-            Err(mut error) => {
-                let is_long = read.raw.is_empty();
-                if is_long {
-                    error.diagnostic.setting = Some(Setting::GameLimit);
-                }
+            Err(error) => {
                 self.report_finding(&error, visit)?;
-                if is_long {
-                    return Ok(ControlFlow::Continue(()));
-                }
                 None
             }
         };
@@ -190,11 +191,12 @@ impl<'o> Games<'o> {
         finding: &Finding,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<(), E> {
-        self.place.at = At::Line(finding.line);
+        self.place.at = (self.unit)(finding.line);
         let mut diagnostic = finding.diagnostic.clone();
         if let Some(ply) = finding.ply {
             diagnostic.message += &format!(" (ply {ply})");
         }
+        // A visitor that stops here is asked again with the game itself.
         let _ = visit(Item::Diagnostic { diagnostic: &diagnostic, place: &self.place })?;
         Ok(())
     }
@@ -262,8 +264,9 @@ impl<'o> Games<'o> {
             return visit(Item::Skipped { raw, is_game: true, aside: None });
         }
         while let Some((record, position)) = records.next() {
-            let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
-            let (raw, behind) = rest.split_at(own);
+            // One byte for each record; the last one gets the rest.
+            let is_last = records.peek().is_none();
+            let (raw, behind) = rest.split_at(if is_last { rest.len() } else { rest.len().min(1) });
             rest = behind;
             let flow = if self.options.takes(&record, Some(position), place) {
                 visit(Item::Record { record, place, raw, game: Some(position) })?

@@ -33,9 +33,6 @@ pub(super) trait Batch: Default + Send {
 
 /// Reads batches until `take` breaks. `process` is called with each batch on any thread; `take` is
 /// called with the processed batches in order.
-///
-/// # Errors
-/// Errors of `take`.
 pub(super) fn read_in_order<B: Batch, T, E: From<Error>>(
     input: &mut B::Input,
     process: &(dyn Fn(&mut B) + Sync),
@@ -64,7 +61,6 @@ struct Job<B> {
     done: Sender<Job<B>>,
 }
 
-/// The work of a thread.
 struct Work<'s, 'i, B: Batch> {
     reader: &'s Mutex<Reader<'i, B::Input>>,
     process: &'s (dyn Fn(&mut B) + Sync),

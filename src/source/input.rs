@@ -23,7 +23,6 @@ use super::notes::Notes;
 use epdb_base::new_file::{self, SpooledFile};
 use epdb_chess::error::{Error, Result, caught, panic_text};
 
-/// An opened input.
 pub(super) struct Input {
     /// The bytes, decompressed.
     pub(super) bytes: Box<dyn Read + Send>,
@@ -54,7 +53,9 @@ pub(super) struct Input {
 /// The file cannot be read, or its format is not supported. The error names it.
 pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     if path == Path::new("-") {
-        let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file(), false)?;
+        let may_wait = !is_stdin_a_file();
+        let is_named_file = false;
+        let input = of_reader(path, Box::new(io::stdin()), may_wait, is_named_file)?;
         return Ok(Input { is_file: false, ..input });
     }
     if is_address(path) {
@@ -88,7 +89,9 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let (input, end) = thread::scope(|scope| {
         let end = is_named_archive.then(|| scope.spawn(|| address::archive_end(path, None)));
         let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
-        let input = of_reader(path, Box::new(bytes), false, false)?;
+        let may_wait = false;
+        let is_named_file = false;
+        let input = of_reader(path, Box::new(bytes), may_wait, is_named_file)?;
         let joined = end.map(|end| end.join().map_err(|panic| Error::new(panic_text(&*panic))));
         Ok::<_, Error>((input, joined.transpose()?))
     })?;
@@ -103,23 +106,23 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
 }
 
 /// Does the same as [`open`], for a file that is already open.
-///
-/// # Errors
-/// The errors of [`open`].
 pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
-    let cannot_read = |error| cannot_read(path, error);
-    let found = file.metadata().map_err(cannot_read)?;
+    let found = file.metadata().map_err(|error| cannot_read(path, error))?;
     if found.is_dir() {
-        let manifest = Some(path.join("manifest.json")).filter(|manifest| manifest.is_file());
-        let instead = manifest.map(|manifest| format!(": name {}", name_of(&manifest)));
-        let instead = instead.unwrap_or_default();
-        return Err(Error::new(format!("{} is a folder{instead}", name_of(path))));
+        let mut message = format!("{} is a folder", name_of(path));
+        let manifest = path.join("manifest.json");
+        if manifest.is_file() {
+            message += &format!(": name {}", name_of(&manifest));
+        }
+        return Err(Error::new(message));
     }
-    let again = file.try_clone().ok().filter(|_| found.is_file());
+    let is_regular = found.is_file();
+    let handle = if is_regular { file.try_clone().ok() } else { None };
     let bytes = Counted { input: file, count: count.cloned() };
-    let input = of_reader(path, Box::new(bytes), !found.is_file(), found.is_file())?;
-    let is_file = input.is_file && found.is_file() && !is_address(path);
-    Ok(Input { is_file, file: again, ..input })
+    let may_wait = !is_regular;
+    let input = of_reader(path, Box::new(bytes), may_wait, is_regular)?;
+    let is_file = input.is_file && is_regular && !is_address(path);
+    Ok(Input { is_file, file: handle, ..input })
 }
 
 /// A part of a file that a slice reads.
@@ -143,9 +146,6 @@ pub struct SlicePart {
 
 /// Opens a file at the start of a part; the input continues to the end of the file. `head` is the
 /// file opened at its start, because its first bytes show the format.
-///
-/// # Errors
-/// The file cannot be read. The error names it.
 pub(super) fn of_part(
     path: &Path,
     head: Input,
@@ -171,8 +171,8 @@ pub(super) fn of_part(
 }
 
 /// Decompresses an input, takes the files of an archive of files, and converts UTF-16 to UTF-8. An
-/// input that may block is read ahead on a separate thread. If `is_file` is true, the input is the file
-/// with this name.
+/// input that may block is read ahead on a separate thread. If `is_named_file` is true, the input is the
+/// file with this name.
 ///
 /// # Errors
 /// The input cannot be read, is not compressed as its name says, or its format is not supported.
@@ -181,7 +181,7 @@ pub(super) fn of_reader(
     name: &Path,
     bytes: Box<dyn Read + Send>,
     may_wait: bool,
-    is_file: bool,
+    is_named_file: bool,
 ) -> Result<Input> {
     let is_book = FileFormat::from_suffix(name) == Some(FileFormat::Polyglot);
     let mut input = decompressed(name, bytes, may_wait, is_book)?;
@@ -190,25 +190,31 @@ pub(super) fn of_reader(
     }
     #[cfg(not(target_family = "wasm"))]
     if let Some(kind) = ArchiveKind::from_head(&input.head) {
-        input = of_archive(name, input, kind, is_file)?;
+        input = of_archive(name, input, kind, is_named_file)?;
     }
     if let Some(foreign) = Foreign::from_bytes(&input.start) {
         return Err(foreign.refused(name));
     }
     let is_text = FileFormat::from_name(name) != Some(FileFormat::Pgc);
-    match encoding::of_utf16(&input.start).filter(|_| is_text) {
-        Some(encoding) => input.decoded(encoding).map_err(|error| cannot_read(name, error)),
-        None => Ok(input),
+    match encoding::of_utf16(&input.start) {
+        Some(encoding) if is_text => {
+            input.decoded(encoding).map_err(|error| cannot_read(name, error))
+        }
+        _ => Ok(input),
     }
 }
 
-/// The input of the files in an archive of files.
 #[cfg(not(target_family = "wasm"))]
-fn of_archive(name: &Path, mut input: Input, kind: ArchiveKind, is_file: bool) -> Result<Input> {
+fn of_archive(
+    name: &Path,
+    mut input: Input,
+    kind: ArchiveKind,
+    is_named_file: bool,
+) -> Result<Input> {
     let failed = |error| cannot_read(name, error);
     // The files are found before they are read, so the archive is read twice. A file has to be opened
     // again, because other handles of it share their place.
-    let (file, kind) = if is_file {
+    let (file, kind) = if is_named_file {
         let mut file = File::open(name).map_err(failed)?;
         let mut start = Vec::new();
         file.by_ref().take(ENOUGH as u64).read_to_end(&mut start).map_err(failed)?;
@@ -290,13 +296,12 @@ impl Input {
 /// # Errors
 /// The file cannot be opened, or is not compressed as its name says. The error names it.
 pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
-    Ok(decompressed(path, open_bytes(path)?, false, true)?.bytes)
+    let may_wait = false;
+    let has_any_bytes = true;
+    Ok(decompressed(path, open_bytes(path)?, may_wait, has_any_bytes)?.bytes)
 }
 
 /// Opens a file or an address without decompressing it, or standard input for `-`.
-///
-/// # Errors
-/// The file cannot be opened. The error names it.
 pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
@@ -309,9 +314,6 @@ pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
 }
 
 /// Copies bytes into a temporary file, for readers that need a file. `name` is the source in errors.
-///
-/// # Errors
-/// `fill` fails, or the file cannot be written.
 pub(super) fn spooled(
     name: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -325,9 +327,6 @@ pub(super) fn spooled(
 
 /// Copies the bytes at an address into a file, so that they can be read twice and are the same bytes both
 /// times.
-///
-/// # Errors
-/// The errors of [`open_bytes`] and [`spooled`].
 pub(super) fn copy_of_address(path: &Path) -> Result<File> {
     let mut bytes = open_bytes(path)?;
     let copy = spooled(path, |file| io::copy(&mut bytes, file).map(drop))?;
@@ -335,7 +334,6 @@ pub(super) fn copy_of_address(path: &Path) -> Result<File> {
     File::open(copy.path()).map_err(|error| cannot_read(path, error))
 }
 
-/// The error of a file that cannot be read.
 pub(super) fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name_of(name))).because(error)
 }
@@ -411,16 +409,14 @@ fn find_compression(
     while begins_unknown(start) {
         pass_frame(start, bytes)?;
     }
-    let is_foreign = Foreign::from_bytes(start).is_some();
-    match Compression::from_bytes(start) {
-        _ if start.is_empty() => Ok(Compression::Zstd),
-        Compression::Zstd => Ok(Compression::Zstd),
-        _ if is_foreign => Ok(Compression::None),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "skippable frames without zstd data after them",
-        )),
+    if start.is_empty() || Compression::from_bytes(start) == Compression::Zstd {
+        return Ok(Compression::Zstd);
     }
+    if Foreign::from_bytes(start).is_some() {
+        return Ok(Compression::None);
+    }
+    let what = "skippable frames without zstd data after them";
+    Err(io::Error::new(io::ErrorKind::InvalidData, what))
 }
 
 /// True if these bytes begin a skippable frame, so that they do not show the compression.
@@ -432,8 +428,9 @@ fn begins_unknown(start: &[u8]) -> bool {
 fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "a skippable frame is cut off");
     let (_, behind) = start.split_first_chunk::<4>().ok_or_else(cut_off)?;
-    let len = u32::from_le_bytes(*behind.first_chunk().ok_or_else(cut_off)?);
-    let len = 8 + u64::from(len);
+    let content = u32::from_le_bytes(*behind.first_chunk().ok_or_else(cut_off)?);
+    // The magic number and the length come first, of four bytes each.
+    let len = 8 + u64::from(content);
     let here = start.len().min(usize::try_from(len).unwrap_or(usize::MAX));
     start.drain(..here);
     let missing = len - here as u64;

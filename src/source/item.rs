@@ -189,15 +189,20 @@ impl<'a> EncodedRecords<'a> {
     /// Bytes of each record.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;
-        ends.iter().map(move |end| &bytes[std::mem::replace(&mut start, *end)..*end])
+        ends.iter().map(move |&end| {
+            let record = &bytes[start..end];
+            start = end;
+            record
+        })
     }
 
-    /// The same records, at most `most` at a time.
-    pub fn chunks(&self, most: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
+    /// The same records, at most `max_records` at a time.
+    pub fn chunks(&self, max_records: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;
-        ends.chunks(most).map(move |ends| {
-            let end = ends.last().copied().unwrap_or(start);
-            EncodedRecords { bytes, start: std::mem::replace(&mut start, end), ends }
+        ends.chunks(max_records).map(move |ends| {
+            let chunk = EncodedRecords { bytes, start, ends };
+            start = ends.last().copied().unwrap_or(start);
+            chunk
         })
     }
 }
@@ -249,7 +254,6 @@ impl Summary {
         Summary { was_stopped: true, ..Summary::default() }
     }
 
-    /// Adds the counts of the next source.
     pub(super) fn add(&mut self, next: &Summary) {
         self.was_stopped = next.was_stopped;
         self.variation_positions += next.variation_positions;
@@ -346,7 +350,6 @@ impl OwnedItem {
     }
 }
 
-/// The error of a line or a game that is rejected.
 pub(super) fn rejection(place: Place, reason: Option<Diagnostic>) -> Error {
     let Some(diagnostic) = reason else { return Error::new("rejected").at(place) };
     let at = match place.at {

@@ -142,13 +142,17 @@ impl Items {
             let mut batches = BatchSender { sender, batch: Vec::new(), reason: Reason::default() };
             let end = caught(|| read(&mut |item| Ok(batches.take(item))));
             batches.batch.extend(end.err().map(Err));
+            // The receiver is gone if the iterator was dropped.
             let _ = batches.send();
         });
         Items { batches, batch: Vec::new().into_iter() }
     }
 
     fn records(self) -> impl Iterator<Item = Result<EpdRecord>> {
-        self.filter_map(|item| item.map_or_else(|error| Some(Err(error)), OwnedItem::into_record))
+        self.filter_map(|item| match item {
+            Ok(item) => item.into_record(),
+            Err(error) => Some(Err(error)),
+        })
     }
 }
 

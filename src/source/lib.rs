@@ -141,7 +141,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
-    open(path)?.library().map_or(Ok(None), |library| library.opened()?.tally_ledger())
+    match open(path)?.library() {
+        Some(library) => library.opened()?.tally_ledger(),
+        None => Ok(None),
+    }
 }
 
 /// Calls `visit` with each game that a store or an archive keeps for the positions that list it, in
@@ -153,7 +156,10 @@ pub fn each_kept_game(
     path: impl AsRef<Path>,
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    open(path)?.library().map_or(Ok(()), |library| library.opened()?.each_kept_game(visit))
+    match open(path)?.library() {
+        Some(library) => library.opened()?.each_kept_game(visit),
+        None => Ok(()),
+    }
 }
 
 /// The format of a file, found by its bytes and its name. If these show no format, the result is

@@ -18,7 +18,7 @@ use super::lichess::{evaluation, puzzle, scored};
 use super::notes::Notes;
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
-use epdb_chess::codec::{identity, packed};
+use epdb_chess::codec::identity;
 use epdb_chess::error::{At, Error, Place, Result, TableRow};
 use epdb_chess::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
 use epdb_chess::text::epd::{self, Line, parse_line};
@@ -26,9 +26,9 @@ use epdb_chess::text::lines::{LineEnd, LineReader, Next, too_long};
 use epdb_chess::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
 /// Maximum number of lines in a batch.
-const BATCH_LINES: usize = 1024;
+const BATCH_LINES: usize = 4096;
 /// Maximum number of bytes in a batch.
-const BATCH_BYTES: usize = 1 << 16;
+const BATCH_BYTES: usize = 1 << 18;
 
 /// Lines of text, from an input that may block.
 pub struct Lines {
@@ -66,7 +66,6 @@ impl Lines {
         self.notes.take()
     }
 
-    /// The kind of lines.
     pub(super) const fn kind(&self) -> LineKind {
         self.kind
     }
@@ -224,7 +223,6 @@ enum OneLine {
     Parsed(ReadLine),
 }
 
-/// A parsed line.
 struct ReadLine {
     result: Result<Content, Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -234,7 +232,6 @@ struct ReadLine {
     row: Option<Arc<TableRow>>,
 }
 
-/// Content of a line.
 enum Content {
     Line(Line),
     /// An encoded record: its range of bytes, or the error.
@@ -248,7 +245,6 @@ enum Stop {
     LongLine(u64),
 }
 
-/// A batch with its parsed lines.
 #[derive(Default)]
 struct ParsedBatch {
     batch: Batch,
@@ -257,7 +253,6 @@ struct ParsedBatch {
     stop: Option<io::Result<Stop>>,
 }
 
-/// The source of batches.
 struct BatchReader {
     lines: Lines,
     /// Whether the next line may block; true if no batch is in work.
@@ -281,24 +276,26 @@ impl in_order::Batch for ParsedBatch {
     }
 }
 
-/// Reads lines of text.
 pub(super) fn read<E: From<Error>>(
     lines: Lines,
     name: Arc<str>,
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let has_more = options.text.labels || options.text.perft;
-    let kind = lines.kind;
-    let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
+    let kind = match lines.kind {
+        LineKind::Fen if options.text.labels || options.text.perft => LineKind::Epd,
+        kind => kind,
+    };
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let columns = Arc::clone(&lines.columns);
     let told = HashSet::new();
-    let has_asides = kind.may_be_plain();
+    let may_be_plain = kind.may_be_plain();
+    let has_asides = may_be_plain;
     let output = OrderedOutput { options, place, block: None, id: None, kind, has_asides, told };
-    let plain = options.encode_plain().filter(|_| kind.may_be_plain());
-    let judge = options.judge_plain().filter(|_| kind.may_be_plain());
-    let flow = output.read(lines, &Parser { options, name, kind, columns, plain, judge }, visit)?;
+    let plain_encoder = if may_be_plain { options.encode_plain() } else { None };
+    let plain_filter = if may_be_plain { options.judge_plain() } else { None };
+    let parser = Parser { options, name, kind, columns, plain_encoder, plain_filter };
+    let flow = output.read(lines, &parser, visit)?;
     Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
 }
 
@@ -309,9 +306,9 @@ struct Parser<'o> {
     kind: LineKind,
     columns: Arc<Columns>,
     /// Encodes lines that have only the fields of a position.
-    plain: Option<&'o dyn Encode>,
+    plain_encoder: Option<&'o dyn Encode>,
     /// Decides by their positions about lines that have only the fields of a position.
-    judge: Option<&'o dyn Filter>,
+    plain_filter: Option<&'o dyn Filter>,
 }
 
 impl Parser<'_> {
@@ -331,25 +328,24 @@ impl Parser<'_> {
     }
 
     /// Reads a line with only the fields of a position. An encoded record is appended to `encoded`. Returns
-    /// `None` if the line has to be parsed.
+    /// `None` if the line has to be parsed: it is not such a line, or its position alone does not decide.
     #[inline(always)]
     fn read_plain(&self, text: &[u8], encoded: &mut Vec<u8>) -> Option<OneLine> {
-        if self.plain.is_none() && self.judge.is_none() {
+        if self.plain_encoder.is_none() && self.plain_filter.is_none() {
             return None;
         }
         let identity = &identity::read_board(text)?;
-        let PlainLine { record, is_canonical } = PlainLine::read(text, identity)?;
-        if let Some(filter) = self.judge {
-            let setup = packed::setup_of(identity.board.as_bytes()).ok()?;
-            if !filter.judge(&setup)? {
-                return Some(OneLine::LeftOut);
-            }
+        let line = PlainLine::read(text, identity, self.plain_filter)?;
+        let PlainLine { record, is_canonical, judgement } = line;
+        let is_taken = judgement?;
+        if !is_taken {
+            return Some(OneLine::LeftOut);
         }
-        let encode = self.plain?;
+        let encoder = self.plain_encoder?;
         let is_encoded = if is_canonical {
-            encode.encode_canonical(&record, text, encoded)
+            encoder.encode_canonical(&record, text, encoded)
         } else {
-            encode.encode_plain(&record, encoded)
+            encoder.encode_plain(&record, encoded)
         };
         is_encoded.then_some(OneLine::Encoded)
     }
@@ -393,25 +389,25 @@ impl OrderedOutput<'_> {
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
+        let position_comes = false;
         let mut batches = BatchReader { lines, waits: true };
         let parse = |work: &mut ParsedBatch| parser.read_lines(&work.batch, &mut work.read);
         loop {
             let stop = read_in_order::<_, _, E>(&mut batches, &parse, &mut |work| {
                 if self.hand_on_all(&work.batch, &mut work.read, visit)?.is_break() {
-                    Ok(ControlFlow::Break(None))
-                } else {
-                    Ok(match work.stop.take() {
-                        None => ControlFlow::Continue(()),
-                        stop => ControlFlow::Break(stop),
-                    })
+                    return Ok(ControlFlow::Break(None));
                 }
+                Ok(match work.stop.take() {
+                    None => ControlFlow::Continue(()),
+                    stop => ControlFlow::Break(stop),
+                })
             });
             let Some(stop) = stop? else { return Ok(ControlFlow::Break(())) };
             let flow = match stop.map_err(|error| self.cannot_read_on(error))? {
-                Stop::End => return self.end_block(false, visit),
+                Stop::End => return self.end_block(position_comes, visit),
                 Stop::Waiting => visit(Item::Waiting)?,
                 Stop::LongLine(number) => {
-                    let flow = self.end_block(false, visit)?;
+                    let flow = self.end_block(position_comes, visit)?;
                     if flow.is_continue() {
                         self.reject_long_line(&mut batches.lines, number, visit)?;
                     }
@@ -425,7 +421,6 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes the lines of a batch to the visitor.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
@@ -485,6 +480,7 @@ impl OrderedOutput<'_> {
             if is_once && self.was_told(&diagnostic.message) {
                 continue;
             }
+            // A visitor that stops here is asked again with the line itself.
             let _ = visit(Item::Diagnostic { diagnostic, place: &self.place })?;
         }
         Ok(())
@@ -592,13 +588,13 @@ impl OrderedOutput<'_> {
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let block = self.block.as_mut().map(|block| &mut block.raw);
-        match block.or_else(|| self.id.as_mut().map(|(_, id)| id)) {
-            Some(lines) => lines.extend_from_slice(raw),
-            None => {
-                let aside = self.has_asides.then_some(&self.place);
-                return visit(Item::Skipped { raw, is_game: false, aside });
-            }
+        if let Some(block) = &mut self.block {
+            block.raw.extend_from_slice(raw);
+        } else if let Some((_, id)) = &mut self.id {
+            id.extend_from_slice(raw);
+        } else {
+            let aside = self.has_asides.then_some(&self.place);
+            return visit(Item::Skipped { raw, is_game: false, aside });
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -617,7 +613,7 @@ impl OrderedOutput<'_> {
             let is_taken = self.options.takes(&record, None, &self.place);
             flow = self.hand_on_record(record, is_taken, &raw, visit)?;
         }
-        if let Some((line, raw)) = self.id.take_if(|_| !position_comes) {
+        if !position_comes && let Some((line, raw)) = self.id.take() {
             self.place.at = At::Line(line);
             let mut warnings = Vec::new();
             let own = raw.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(&raw);
@@ -682,9 +678,7 @@ pub(super) enum LineKind {
     Fen,
     /// An evaluated position of lichess.
     Evaluation,
-    /// A puzzle of lichess.
     Puzzle,
-    /// A line of a table of evaluations.
     EvaluationTable,
     /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
     /// a [`TableRow`], separated by commas.
@@ -799,14 +793,16 @@ pub(super) enum BlockLine<'a> {
 
 impl BlockLine<'_> {
     pub(super) fn parse(line: &[u8]) -> Option<BlockLine<'_>> {
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        match (words.next()?, words.next()?, words.next(), words.next()) {
-            (b"id", name, None, None) => Some(BlockLine::Id(name)),
-            (b"epd", _, Some(_), Some(_)) => Some(BlockLine::Position),
-            (b"perft", depth, Some(nodes), None)
-                if [depth, nodes].iter().all(|word| word.iter().all(u8::is_ascii_digit)) =>
-            {
-                Some(BlockLine::Count(Opcode::new(&[b"D", depth].concat()).ok()?, nodes))
+        let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        // No line is decided by its fifth word.
+        let words: Vec<&[u8]> = words.take(4).collect();
+        match words[..] {
+            [b"id", name] => Some(BlockLine::Id(name)),
+            [b"epd", _, _, _] => Some(BlockLine::Position),
+            [b"perft", depth, nodes] if is_number(depth) && is_number(nodes) => {
+                let opcode = Opcode::new(&[b"D", depth].concat()).ok()?;
+                Some(BlockLine::Count(opcode, nodes))
             }
             _ => None,
         }

@@ -52,10 +52,9 @@ impl Local {
     /// The input has to be copied, and copying fails.
     pub fn open(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
-        let is_missing = path != Path::new("-") && !is_address(path) && !path.exists();
-        if is_missing {
-            let (name, path) = (name_of(path).into_owned(), path.to_path_buf());
-            return Ok(Local { name, path, copy: None, ranges: None });
+        if path != Path::new("-") && !is_address(path) && !path.exists() {
+            let name = name_of(path).into_owned();
+            return Ok(Local { name, path: path.to_path_buf(), copy: None, ranges: None });
         }
         Local::new(path, input::open(path, None)?)
     }
@@ -101,8 +100,8 @@ impl Local {
             // cannot be repaired here.
             (StoreError::InUse { .. }, Some(_)) => {
                 let what = "its length differs from the length in its header".to_string();
-                let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
-                StoreError::Damaged { path, place, what }.into()
+                let place = "the file".to_string();
+                StoreError::Damaged { path: PathBuf::from(&self.name), place, what }.into()
             }
             (error, _) => self.failed(error),
         })

@@ -332,6 +332,8 @@ impl ReadRecords for ShardMatches {
 impl ShardMatches {
     fn read_more(&mut self) {
         let Some((shard, query)) = self.search.take() else { return };
+        // Each read takes as many as all reads before it: few reads for many records, no more than twice
+        // the records that are needed.
         let wanted = self.count.max(1);
         let encode = |found: std::result::Result<epdb_archive::Match<'_>, ArchiveError>| {
             let found = found.map_err(|error| shard.failed(error))?;

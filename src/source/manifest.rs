@@ -170,7 +170,9 @@ impl Manifest {
         let mut members = Map::new();
         for (key, value) in about.written().facts() {
             let values = members.entry(key).or_insert_with(|| Value::Array(Vec::new()));
-            values.as_array_mut().into_iter().for_each(|values| values.push(value.into()));
+            if let Value::Array(values) = values {
+                values.push(value.into());
+            }
         }
         Manifest { about: members, ..self }
     }
@@ -289,21 +291,22 @@ impl Manifest {
         if let Some(GamesFile { file, blake3, .. }) = games {
             check_file(file, blake3)?;
         }
-        for YoungLayer { file, records: own, bytes: size, blake3, .. } in &self.young_layers {
-            check_file(file, blake3)?;
-            (records, bytes) = sums_of((records, bytes), (*own, *size))?;
+        for layer in &self.young_layers {
+            check_file(&layer.file, &layer.blake3)?;
+            records = sum(records, layer.records)?;
+            bytes = sum(bytes, layer.bytes)?;
         }
-        for Shard { first_key, last_key, file, records: own, bytes: size, blake3, .. } in
-            &self.shards
-        {
+        for shard in &self.shards {
+            let Shard { first_key, last_key, file, .. } = shard;
             if Some(*first_key) != expected || last_key < first_key {
                 return Err(invalid(format!(
                     "{file}: the keys {first_key:016x} to {last_key:016x} leave a gap or overlap"
                 )));
             }
             expected = last_key.checked_add(1);
-            check_file(file, blake3)?;
-            (records, bytes) = sums_of((records, bytes), (*own, *size))?;
+            check_file(file, &shard.blake3)?;
+            records = sum(records, shard.records)?;
+            bytes = sum(bytes, shard.bytes)?;
         }
         match expected {
             None => Ok(()),
@@ -312,10 +315,9 @@ impl Manifest {
     }
 }
 
-/// Adds records and bytes.
-fn sums_of(one: (u64, u64), other: (u64, u64)) -> Result<(u64, u64)> {
-    let sums = one.0.checked_add(other.0).zip(one.1.checked_add(other.1));
-    sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))
+/// Adds numbers of records, or of bytes.
+fn sum(one: u64, other: u64) -> Result<u64> {
+    one.checked_add(other).ok_or_else(|| invalid("more than 2^64 records or bytes"))
 }
 
 /// Checks the name and the hash of a file that a manifest lists.
@@ -505,13 +507,16 @@ impl TryFrom<PlanText> for PlanSlices {
     type Error = Error;
 
     fn try_from(PlanText { plan, slices, present }: PlanText) -> Result<PlanSlices> {
-        let not_plan = || invalid("the slices are not some of the slices of a plan");
-        if !is_hexadecimal(&plan, HASH) {
-            return Err(not_plan());
+        // `from_hex` also takes digits in upper case, which no writer writes.
+        if let Ok(hash) = blake3::Hash::from_hex(&plan)
+            && is_hexadecimal(&plan, HASH)
+        {
+            let slices = PlanSlices { plan: *hash.as_bytes(), slices, present };
+            if slices.is_sound() {
+                return Ok(slices);
+            }
         }
-        let plan = *blake3::Hash::from_hex(&plan).map_err(|_| not_plan())?.as_bytes();
-        let read = PlanSlices { plan, slices, present };
-        if read.is_sound() { Ok(read) } else { Err(not_plan()) }
+        Err(invalid("the slices are not some of the slices of a plan"))
     }
 }
 
@@ -533,8 +538,10 @@ mod hexadecimal {
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u64, D::Error> {
         let text = String::deserialize(input)?;
-        let key = u64::from_str_radix(&text, 16).ok().filter(|_| is_hexadecimal(&text, 16));
-        key.ok_or_else(|| D::Error::custom(format!("{text:?} is not sixteen hexadecimal digits")))
+        match u64::from_str_radix(&text, 16) {
+            Ok(key) if is_hexadecimal(&text, 16) => Ok(key),
+            _ => Err(D::Error::custom(format!("{text:?} is not sixteen hexadecimal digits"))),
+        }
     }
 }
 
@@ -551,10 +558,10 @@ mod long_hexadecimal {
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u128, D::Error> {
         let text = String::deserialize(input)?;
-        let sum = u128::from_str_radix(&text, 16).ok().filter(|_| is_hexadecimal(&text, 32));
-        sum.ok_or_else(|| {
-            D::Error::custom(format!("{text:?} is not thirty-two hexadecimal digits"))
-        })
+        match u128::from_str_radix(&text, 16) {
+            Ok(sum) if is_hexadecimal(&text, 32) => Ok(sum),
+            _ => Err(D::Error::custom(format!("{text:?} is not thirty-two hexadecimal digits"))),
+        }
     }
 }
 

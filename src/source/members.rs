@@ -28,7 +28,6 @@ const BUFFER: usize = 1 << 16;
 /// Maximum number of names in a message.
 const MAX_SHOWN: usize = 5;
 
-/// A kind of archive.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum ArchiveKind {
     Zip,
@@ -62,7 +61,6 @@ impl ArchiveKind {
     }
 }
 
-/// The members of an archive that are read.
 pub(super) struct Members {
     /// The name of the first member, whose suffix may show the format.
     pub(super) first: PathBuf,
@@ -96,7 +94,6 @@ pub(super) fn open(path: &Path, mut file: File, kind: ArchiveKind) -> Result<Mem
     Ok(Members { first, bytes: Box::new(MemberBytes { pipe: reader, fault }) })
 }
 
-/// A member that is a file.
 struct Member {
     name: Vec<u8>,
     is_encrypted: bool,
@@ -117,9 +114,6 @@ impl Member {
 
 /// Chooses the members that are read: the only one, or all whose suffix is that of one format. Returns
 /// their places in the list.
-///
-/// # Errors
-/// The reason why no member can be chosen.
 fn choose(members: &[Member]) -> std::result::Result<Vec<usize>, &'static str> {
     let visible: Vec<usize> =
         (0..members.len()).filter(|place| !members[*place].is_hidden()).collect();

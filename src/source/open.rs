@@ -102,10 +102,12 @@ impl Source {
             return Source::from_delta(path, pair, options);
         }
         let count = options.bytes_read.as_ref();
-        let (input, local) = match &options.streams {
-            _ if options.regular_files => (input::open_regular(path, count)?, None),
-            Some(streams) => streams.open(path, count)?,
-            None => (input::open(path, count)?, None),
+        let (input, local) = if options.regular_files {
+            (input::open_regular(path, count)?, None)
+        } else if let Some(streams) = &options.streams {
+            streams.open(path, count)?
+        } else {
+            (input::open(path, count)?, None)
         };
         Source::from_input(path, input, local, options)
     }
@@ -116,9 +118,15 @@ impl Source {
             Some(streams) => streams.layers(name, pair)?,
             None => LayersFile::new(name, pair)?,
         };
-        Ok(Source {
+        let content = Content::Collection(CollectionFile::Layers(layers));
+        Ok(Source::new(name, content, options))
+    }
+
+    /// A source of this content that was made by this program, not read from a file.
+    fn new(name: &Path, content: Content, options: &SourceOptions) -> Source {
+        Source {
             name: name_of(name).into(),
-            content: Content::Collection(CollectionFile::Layers(layers)),
+            content,
             is_file: false,
             may_block: false,
             extent: Extent::default(),
@@ -127,10 +135,9 @@ impl Source {
             encoding: None,
             notes: Notes::default(),
             options: options.clone(),
-        })
+        }
     }
 
-    /// Opens a part of a file.
     pub(super) fn open_part(
         path: &Path,
         part: &SlicePart,
@@ -152,7 +159,7 @@ impl Source {
         if let Content::Lines(lines) = &mut source.content {
             lines.reader().set_first_line(part.line);
         }
-        source.extent = Extent { line: part.line, length: part.length };
+        source.extent = Extent { line: part.line, length: part.length, ..Extent::default() };
         Ok(source)
     }
 
@@ -165,7 +172,9 @@ impl Source {
         reader: impl Read + Send + 'static,
         options: &SourceOptions,
     ) -> Result<Source> {
-        let input = input::of_reader(Path::new(name), Box::new(reader), false, false)?;
+        let may_wait = false;
+        let is_named_file = false;
+        let input = input::of_reader(Path::new(name), Box::new(reader), may_wait, is_named_file)?;
         Source::from_input(Path::new(name), Input { is_file: false, ..input }, None, options)
     }
 
@@ -229,17 +238,16 @@ impl Source {
                 format!("{path} does not say from whose view its evaluations are: {advice}");
             return Err(Error::new(message));
         }
-        if let Some(foreign) = Foreign::from_text(&input.head).filter(|_| is_lines) {
+        if is_lines && let Some(foreign) = Foreign::from_text(&input.head) {
             return Err(foreign.refused(path));
         }
         options.check_filter(format)?;
         let is_opening_table = is_lines && begins_opening_table(&input.head);
-        let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
-        {
-            Some(encoding) => {
+        let input = match options.encoding {
+            Some(encoding) if format.is_text() && input.encoding.is_none() => {
                 input.decoded(encoding).map_err(|error| input::cannot_read(path, error))?
             }
-            None => input,
+            _ => input,
         };
         if format.is_text() && is_binary(&input.head) {
             if let Some(foreign) = Foreign::from_name(path) {
@@ -264,7 +272,10 @@ impl Source {
         let may_block = input.ready.is_some();
         let notes = input.notes.clone();
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
-        let local = |input| local.map_or_else(|| Local::new(path, input), Ok);
+        let local_of = |input| match local {
+            Some(local) => Ok(local),
+            None => Local::new(path, input),
+        };
         let examined = input.head.len() as u64;
         let content = match format {
             FileFormat::Epd => lines(input, LineKind::Epd),
@@ -274,10 +285,10 @@ impl Source {
             FileFormat::EvaluationTable => lines(input, LineKind::EvaluationTable),
             FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
-            FileFormat::Epdb => Content::Collection(CollectionFile::Store(local(input)?)),
+            FileFormat::Epdb => Content::Collection(CollectionFile::Store(local_of(input)?)),
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
-            FileFormat::Epa => Content::Collection(CollectionFile::Archive(local(input)?)),
+            FileFormat::Epa => Content::Collection(CollectionFile::Archive(local_of(input)?)),
             FileFormat::Shards => {
                 Content::Collection(CollectionFile::of_shards(ShardedArchive::new(path, input)?))
             }
@@ -285,26 +296,14 @@ impl Source {
         };
         // The bytes that were examined are not counted: the records of a store or an archive count
         // for all of its bytes.
-        if let (Content::Collection(_), Some(count), true) =
-            (&content, &options.bytes_read, is_file)
+        if is_file
+            && matches!(content, Content::Collection(_))
+            && let Some(count) = &options.bytes_read
         {
             count.fetch_sub(examined, Ordering::Relaxed);
         }
-        let name = name_of(path).into();
-        let options = options.clone();
-        let extent = Extent::default();
-        Ok(Source {
-            name,
-            content,
-            is_file,
-            may_block,
-            extent,
-            is_opening_table,
-            file,
-            encoding,
-            notes,
-            options,
-        })
+        let source = Source::new(path, content, options);
+        Ok(Source { is_file, may_block, is_opening_table, file, encoding, notes, ..source })
     }
 
     /// Opens a Parquet file. It is read as text, such as EPD lines, that is made from its rows.
@@ -325,20 +324,7 @@ impl Source {
             Shape::Puzzles => lines(input, LineKind::Puzzle),
             Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),
         };
-        let name = name_of(path).into();
-        let options = options.clone();
-        Ok(Source {
-            name,
-            content,
-            is_file: false,
-            may_block: false,
-            extent: Extent::default(),
-            is_opening_table: false,
-            file,
-            encoding: None,
-            notes: Notes::default(),
-            options,
-        })
+        Ok(Source { file, ..Source::new(path, content, options) })
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -408,8 +394,8 @@ impl Source {
         let failed =
             |error| Error::new(format!("cannot read {} again", name_of(&path))).because(error);
         file.rewind().map_err(failed)?;
-        let again = file.try_clone().map_err(failed)?;
-        let result = read(input::of_file(&path, again, None)?.bytes);
+        let handle = file.try_clone().map_err(failed)?;
+        let result = read(input::of_file(&path, handle, None)?.bytes);
         file.rewind().map_err(failed)?;
         match self.content {
             Content::Collection(_) => {
@@ -511,12 +497,13 @@ impl Source {
         self.report_encoding(visit)?;
         let notes = self.notes.clone();
         let name = Arc::clone(&self.name);
-        let is_refused = self.options.deny_warnings;
+        let deny_warnings = self.options.deny_warnings;
         let summary = self.read_content(visit)?;
         for (at, warning) in notes.take() {
             let place = Place::new(Arc::clone(&name), at);
+            // Nothing follows that a visitor could stop.
             let _ = visit(Item::Diagnostic { diagnostic: &warning, place: &place })?;
-            if is_refused {
+            if deny_warnings {
                 return Err(Error::new(warning.message).at(place).into());
             }
         }
@@ -533,7 +520,7 @@ impl Source {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
             Content::Book(input) => book::read(input, name, &options, visit),
             Content::Pgn(input) => games::read_pgn(input, may_block, extent, name, &options, visit),
-            Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
+            Content::Pgc(input) => games::read_pgc(input, may_block, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
             Content::Collection(collection) => binary::read(collection, &options, visit),
         }

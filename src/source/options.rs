@@ -181,7 +181,6 @@ impl SourceOptions {
         self.positions.is_some()
     }
 
-    /// The same options without [`SourceOptions::encode`].
     pub(super) fn without_encoding(mut self) -> SourceOptions {
         self.encode = None;
         self
@@ -190,7 +189,7 @@ impl SourceOptions {
     /// The encoder of lines. `None` if there is no encoder, or if one record may come from several
     /// lines.
     pub(super) fn encode_lines(&self) -> Option<&dyn Encode> {
-        self.encode.as_deref().filter(|_| !self.text.perft)
+        if self.text.perft { None } else { self.encode.as_deref() }
     }
 
     /// True if a plain line (a line with only the fields of a position) is a record.
@@ -200,7 +199,7 @@ impl SourceOptions {
 
     /// The filter of plain lines, if it decides about positions; `None` if lines are only read whole.
     pub(super) fn judge_plain(&self) -> Option<&dyn Filter> {
-        self.pushed_down().filter(|_| self.takes_plain_lines())
+        if self.takes_plain_lines() { self.pushed_down() } else { None }
     }
 
     /// The encoder of plain lines; `None` if anything else has to be done with the records.
@@ -213,8 +212,8 @@ impl SourceOptions {
     /// The encoder of games. `None` if there is no encoder, if positions are read, or if the filter
     /// decides about games only later, in order.
     pub(super) fn encode_games(&self) -> Option<&dyn Encode> {
-        let is_filtered = self.filter.is_none() || self.game_filter().is_some();
-        self.encode.as_deref().filter(|_| self.positions.is_none() && is_filtered)
+        let is_decided_early = self.filter.is_none() || self.game_filter().is_some();
+        if self.positions.is_none() && is_decided_early { self.encode.as_deref() } else { None }
     }
 
     /// The filter of games that any thread can call. `None` if positions are read, or if the filter looks at
@@ -226,7 +225,10 @@ impl SourceOptions {
     /// Checks that the filter can select what a source of this format has.
     pub(super) fn check_filter(&self, format: FileFormat) -> Result<()> {
         let of_games = format.is_of_games() && self.positions.is_none();
-        self.filter.as_ref().map_or(Ok(()), |filter| filter.check(of_games))
+        match &self.filter {
+            Some(filter) => filter.check(of_games),
+            None => Ok(()),
+        }
     }
 
     /// The filter, if it decides about positions before records are decoded.

@@ -38,7 +38,6 @@ enum Sink {
     Zstd(zstd::Encoder<'static, Destination>),
 }
 
-/// Destination of the bytes.
 enum Destination {
     File(NewFile),
     /// A device or a pipe, which cannot be renamed and is written in place.
@@ -49,7 +48,6 @@ enum Destination {
     Other(Box<dyn Write + Send>),
 }
 
-/// Size of the buffer of a file.
 const FILE_BUFFER: usize = 1 << 18;
 /// Size of the buffer of any other output.
 const BUFFER: usize = 1 << 16;

@@ -41,7 +41,6 @@ use epdb_chess::text::ScoreView;
 use epdb_chess::text::epd::Losses;
 use epdb_chess::text::pgn::{GameLosses, GamePosition};
 
-/// The text of a Parquet file.
 pub(super) struct ParquetText {
     pub(super) shape: Shape,
     pub(super) read: Box<dyn Read + Send>,
@@ -70,9 +69,6 @@ pub(super) fn open(path: &Path, input: Input, options: &SourceOptions) -> Result
 
 /// Checks all bytes of a Parquet file against the checks that epdb wrote into it. A file of another program
 /// has no such checks.
-///
-/// # Errors
-/// The file is damaged or cannot be read.
 fn verify(local: &Local) -> Result<()> {
     let verified = guarded(|| {
         let file = open_file(local)?;
@@ -231,7 +227,6 @@ impl Rows {
         Ok(None)
     }
 
-    /// Number of rows before the row group.
     fn rows_before(&self) -> usize {
         let groups = self.metadata.metadata().row_groups().iter().take(self.group);
         groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
@@ -312,7 +307,7 @@ fn viewed(field: &Field) -> Field {
 pub(super) struct PageReader {
     file: Arc<File>,
     /// Maximum number of bytes of the pages that are read for a batch.
-    most: u64,
+    max_bytes: u64,
     /// Bytes of the pages that were read for the batch.
     read: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -324,7 +319,7 @@ impl PageReader {
     pub(super) fn new(file: File, memory_bytes: u64) -> PageReader {
         PageReader {
             file: Arc::new(file),
-            most: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
+            max_bytes: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
             read: Arc::default(),
             is_over: Arc::default(),
             contents: Arc::default(),
@@ -352,22 +347,19 @@ impl PageReader {
         };
         let bytes = leaves.iter().map(bytes).fold(0, u64::saturating_add);
         let bytes_of_row = (bytes / rows).max(1);
-        if bytes_of_row > self.most {
+        if bytes_of_row > self.max_bytes {
             return Err(self.too_much(bytes_of_row));
         }
-        let fitting = self.most / 4 / bytes_of_row;
+        let fitting = self.max_bytes / 4 / bytes_of_row;
         Ok(usize::try_from(fitting).unwrap_or(max_rows).clamp(1, max_rows))
     }
 
     /// Adds the page whose header is at `start`.
-    ///
-    /// # Errors
-    /// The page does not fit the memory.
     fn count_page(&self, start: u64, header: Option<PageHeader>) -> parquet::errors::Result<()> {
         let PageHeader { len, content, memory } = header
             .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
         let before = self.read.fetch_add(memory, Ordering::Relaxed);
-        if before.saturating_add(memory) > self.most {
+        if before.saturating_add(memory) > self.max_bytes {
             self.is_over.store(true, Ordering::Relaxed);
             return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
         }
@@ -392,8 +384,10 @@ impl PageReader {
     }
 
     fn too_much(&self, bytes: u64) -> String {
-        let most = self.most;
-        format!("{bytes} bytes are needed at once, and {most} fit the memory: give more --memory")
+        let max_bytes = self.max_bytes;
+        format!(
+            "{bytes} bytes are needed at once, and {max_bytes} fit the memory: give more --memory"
+        )
     }
 }
 
@@ -418,7 +412,6 @@ const MAX_DEPTH: u32 = 8;
 /// Maximum number of bytes of the header of a page. It may have the smallest and the largest value.
 const MAX_HEADER: u64 = 16 << 20;
 
-/// The header of a page.
 struct PageHeader {
     /// Bytes of the header.
     len: u64,
@@ -438,7 +431,8 @@ impl<R: Read> HeaderReader<R> {
     /// `None` if this is no header. Its fields are: type, uncompressed size, compressed size, perhaps a checksum, and
     /// a structure whose first field is the number of values.
     fn header(mut self) -> Option<PageHeader> {
-        let (mut size, mut content) = (None, None);
+        let mut size = None;
+        let mut content = None;
         let mut values = 0;
         let mut id = 0;
         while let Some((kind, next)) = self.field(id)? {
@@ -456,7 +450,8 @@ impl<R: Read> HeaderReader<R> {
 
     /// Reads the structure of a kind of page, and returns the number of values; 0 if there is none.
     fn values(&mut self) -> Option<u64> {
-        let (mut values, mut id) = (0, 0);
+        let mut values = 0;
+        let mut id = 0;
         while let Some((kind, next)) = self.field(id)? {
             id = next;
             match (kind, id) {
@@ -621,12 +616,9 @@ enum Table {
 const WRITE_ROWS: usize = 8192;
 /// Default of [`ParquetTarget::group_bytes`].
 const GROUP_BYTES: usize = 64 << 20;
-/// Maximum number of rows of a row group.
 const GROUP_ROWS: usize = 128 << 10;
 
 impl ParquetTarget {
-    /// # Errors
-    /// The output fails.
     pub(super) fn new(
         output: Output,
         format: FileFormat,
@@ -750,9 +742,6 @@ impl ParquetTarget {
     }
 
     /// Completes the file.
-    ///
-    /// # Errors
-    /// The output fails.
     pub(super) fn finish(mut self) -> Result<()> {
         self.write_rows()?;
         self.writer.flush().map_err(cannot_write)?;
@@ -776,7 +765,6 @@ fn losses_of_record(record: &EpdRecord, columns: &[Opcode]) -> Losses {
     losses
 }
 
-/// The parts of a game that are not in the table of games.
 fn losses_of_table(game: &Game) -> GameLosses {
     let mut losses = GameLosses::default();
     let mut depth = 0_u32;

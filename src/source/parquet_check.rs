@@ -61,9 +61,6 @@ impl CheckedWriter {
     }
 
     /// Makes the checks of a row group, given the start and the length of each column chunk, and writes it.
-    ///
-    /// # Errors
-    /// The output fails.
     pub(super) fn end_group(&mut self, columns: &[(u64, u64)]) -> Result<()> {
         let mut at = 0;
         for &(start, length) in columns {
@@ -95,9 +92,6 @@ impl CheckedWriter {
     }
 
     /// Completes the file, whose footer is written.
-    ///
-    /// # Errors
-    /// The output fails.
     pub(super) fn finish(mut self) -> Result<()> {
         let footer =
             footer_start(&self.pending, self.pending.len() as u64).ok_or_else(misplaced)?;
@@ -147,22 +141,17 @@ fn check_place(footer: &[u8]) -> Option<usize> {
     (place + 2 * DIGITS <= footer.len()).then_some(place)
 }
 
-/// The checks in a file.
 #[derive(Debug)]
 pub(super) struct FileChecks {
     chunks: Vec<u32>,
     /// Number of column chunks of a row group.
     columns: usize,
     others: u32,
-    /// The start of the footer.
     footer: u64,
 }
 
 impl FileChecks {
     /// Reads the checks of a file, and checks the footer; `None` for a file of another program.
-    ///
-    /// # Errors
-    /// The footer is damaged.
     pub(super) fn read(file: &File, metadata: &ParquetMetaData) -> Result<Option<FileChecks>> {
         let facts = metadata.file_metadata();
         if !facts.created_by().is_some_and(|writer| writer.starts_with(WRITER)) {
@@ -199,9 +188,6 @@ impl FileChecks {
     }
 
     /// Checks a column chunk of a row group.
-    ///
-    /// # Errors
-    /// The chunk is damaged or cannot be read.
     pub(super) fn verify_chunk(
         &self,
         file: &File,
@@ -223,9 +209,6 @@ impl FileChecks {
     }
 
     /// Checks all column chunks, and all other bytes.
-    ///
-    /// # Errors
-    /// A part of the file is damaged or cannot be read.
     pub(super) fn verify_all(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
         for (number, group) in metadata.row_groups().iter().enumerate() {
             for column in 0..self.columns {
@@ -236,9 +219,6 @@ impl FileChecks {
     }
 
     /// Checks all bytes that are in no column chunk: the indexes and the bloom filters.
-    ///
-    /// # Errors
-    /// They are damaged or cannot be read.
     pub(super) fn verify_others(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
         let mut at = 0;
         let mut others = 0;

@@ -169,19 +169,21 @@ impl ColumnFile {
     pub fn may_have_name(&self, column: &str, name: &str) -> bool {
         let columns = self.metadata.parquet_schema();
         let is_of_names = |leaf: &usize| {
-            let path = columns.column(*leaf).path().parts().to_vec();
+            let descriptor = columns.column(*leaf);
+            let path = descriptor.path().parts();
             path.first().is_some_and(|root| root == column)
                 && path.last().is_some_and(|part| part == "name")
         };
         let Some(leaf) = (0..columns.num_columns()).find(is_of_names) else { return false };
         (0..self.groups()).any(|group| {
-            let column = self.group(group).column(leaf);
-            let Some(Statistics::ByteArray(range)) = column.statistics() else { return true };
+            let chunk = self.group(group).column(leaf);
+            let Some(Statistics::ByteArray(range)) = chunk.statistics() else { return true };
             match (range.min_opt(), range.max_opt()) {
                 (Some(first), Some(last)) => {
                     first.data() <= name.as_bytes() && name.as_bytes() <= last.data()
                 }
-                _ => range.null_count_opt() != u64::try_from(column.num_values()).ok(),
+                // Without bounds, only a row group in which each value is missing has no such name.
+                _ => range.null_count_opt() != u64::try_from(chunk.num_values()).ok(),
             }
         })
     }
@@ -212,7 +214,8 @@ impl ColumnFile {
         let file = File::open(&self.path).map_err(cannot_open)?;
         let descriptor = self.metadata.parquet_schema();
         let mask = |roots: &[usize]| ProjectionMask::roots(descriptor, roots.iter().copied());
-        let (output, tested) = (mask(columns), filter.as_ref().map(|(roots, _)| mask(roots)));
+        let output = mask(columns);
+        let tested = filter.as_ref().map(|(roots, _)| mask(roots));
         let is_read = |leaf: &usize| {
             output.leaf_included(*leaf)
                 || tested.as_ref().is_some_and(|tested| tested.leaf_included(*leaf))

@@ -1,11 +1,12 @@
 //! Lines that have only the fields of a position and cause no diagnostics. They are read without
 //! building a record.
 
+use super::item::Filter;
 use epdb_chess::codec::identity::Identity;
 use epdb_chess::codec::packed::{PackedBoard, PlainCodes};
 use epdb_chess::codec::record::PlainRecord;
 use epdb_chess::model::rules::{is_plainly_legal, legality};
-use epdb_chess::model::{Board, Castling, Color, Counters, Position, Square};
+use epdb_chess::model::{Castling, Counters, Position, Setup, Square};
 use epdb_chess::simd::{InstructionSet, Kernel};
 
 /// A record without operations: a line of four or six fields.
@@ -15,15 +16,21 @@ pub(super) struct PlainLine<'i> {
     pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
     pub(super) is_canonical: bool,
+    /// The answer of the filter.
+    pub(super) judgement: Option<bool>,
 }
 
 impl<'i> PlainLine<'i> {
     /// Reads the rest of a line, after the fields of its identity (the fields by which positions
     /// are compared). Returns `None` if the lenient reader might have a diagnostic about the line.
-    /// The caller must then use the lenient reader.
+    /// The caller must then use the lenient reader. Without a filter, the record is taken.
     // Inlined, because copying the parts would take longer than reading them.
     #[inline(always)]
-    pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
+    pub(super) fn read(
+        line: &[u8],
+        identity: &'i Identity,
+        filter: Option<&dyn Filter>,
+    ) -> Option<PlainLine<'i>> {
         let (fields, behind) = line.split_at(identity.len);
         // An identity is read from canonical fields only. So the rest of the line decides whether
         // the line is canonical.
@@ -40,59 +47,60 @@ impl<'i> PlainLine<'i> {
             [.., file, rank] => Some(Square::from_ascii(&[*file, *rank])?),
             _ => return None,
         };
-        let glance = Glance { board: &identity.board, en_passant: given };
-        let (has_double_step, is_legal) = InstructionSet::fastest().run(glance)?;
-        let en_passant = given.filter(|_| !has_double_step);
+        let glance = Glance { board: &identity.board, en_passant: given, filter };
+        let Seen { has_double_step, judgement } = InstructionSet::fastest().run(glance)?;
+        let en_passant = if has_double_step { None } else { given };
         let record = PlainRecord { board: identity.board.as_bytes(), en_passant, counters };
-        is_legal.then_some(PlainLine { record, is_canonical })
+        Some(PlainLine { record, is_canonical, judgement })
     }
 }
 
-/// The pieces and the side to move of a packed board in the plain form. The castling rights are
-/// left out, because no check in this module needs them. The packed board is known to be valid, so
-/// this is faster than decoding the position.
-struct Placement {
-    board: Board,
-    turn: Color,
-    has_double_step: bool,
-}
-
-impl Placement {
-    #[inline(always)]
-    fn from_board(board: &PackedBoard) -> Option<Placement> {
-        let (occupied, codes) = board.as_plain()?.split_first_chunk()?;
-        let codes = PlainCodes::new(u64::from_le_bytes(*occupied), codes);
-        let has_double_step = codes.double_steps != 0;
-        Some(Placement { board: codes.board(), turn: codes.turn, has_double_step })
-    }
+/// Returns the codes of a packed board in the plain form, which is known to be valid.
+#[inline(always)]
+fn codes_of(board: &PackedBoard) -> Option<PlainCodes> {
+    let (occupied, codes) = board.as_plain()?.split_first_chunk()?;
+    Some(PlainCodes::new(u64::from_le_bytes(*occupied), codes))
 }
 
 /// A check of a packed board and the en passant square of its line.
 struct Glance<'b> {
     board: &'b PackedBoard,
     en_passant: Option<Square>,
+    filter: Option<&'b dyn Filter>,
+}
+
+/// A legal position.
+struct Seen {
+    /// True if a pawn just made a double step.
+    has_double_step: bool,
+    /// The answer of the filter.
+    judgement: Option<bool>,
 }
 
 impl Kernel for Glance<'_> {
-    /// Two flags: true if a pawn just made a double step, and true if the position is legal. `None`
-    /// if the board is not in the plain form.
-    type Output = Option<(bool, bool)>;
+    /// `None` if the board is not in the plain form, or if the position is not legal.
+    type Output = Option<Seen>;
 
     #[inline(always)]
-    fn run(self) -> Option<(bool, bool)> {
-        let Glance { board, en_passant } = self;
-        let Placement { board: pieces, turn, has_double_step } = Placement::from_board(board)?;
-        let is_legal = is_plainly_legal(&pieces, turn, en_passant) || is_legal(board, en_passant);
-        Some((has_double_step, is_legal))
+    fn run(self) -> Option<Seen> {
+        let Glance { board, en_passant, filter } = self;
+        let codes = codes_of(board)?;
+        let setup = codes.setup();
+        if !is_plainly_legal(&setup.board, setup.turn, en_passant) && !is_legal(&setup, en_passant)
+        {
+            return None;
+        }
+        let judgement = filter.map_or(Some(true), |filter| filter.judge(&setup));
+        Some(Seen { has_double_step: codes.double_steps != 0, judgement })
     }
 }
 
-/// The full check whether a position is legal, for positions that the quick check does not accept.
+/// The full check whether a position is legal, for positions that the quick check does not accept. Castling
+/// rights are left out, because they are known to be valid.
 #[cold]
-fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
-    Placement::from_board(board)
-        .and_then(|it| Position::new(it.board, it.turn, Castling::NONE, en_passant).ok())
-        .is_some_and(|position| legality(&position).is_legal())
+fn is_legal(setup: &Setup, en_passant: Option<Square>) -> bool {
+    Position::new(setup.board, setup.turn, Castling::NONE, en_passant)
+        .is_ok_and(|position| legality(&position).is_legal())
 }
 
 /// Reads two numbers of at most four digits, with one blank between them. The second number is at
@@ -115,7 +123,7 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
 pub fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
     if let Some(text) = line.strip_suffix(b"\n")
         && let Some(identity) = &epdb_chess::codec::identity::read_board(text)
-        && let Some(plain) = PlainLine::read(text, identity)
+        && let Some(plain) = PlainLine::read(text, identity, None)
     {
         epdb_chess::codec::record::encode_plain(&plain.record, out);
         return true;
@@ -141,7 +149,7 @@ mod tests {
     use super::*;
     use epdb_chess::codec::{identity, record};
     use epdb_chess::model::rules::Legality;
-    use epdb_chess::model::{Piece, en_passant_rank};
+    use epdb_chess::model::{Board, Color, Piece, en_passant_rank};
     use epdb_chess::text::ParseOptions;
     use epdb_chess::text::epd::{Line, parse_line};
 
@@ -206,7 +214,9 @@ mod tests {
             for tail in tails {
                 let line = format!("{position}{tail}");
                 let Some(identity) = identity::read_board(line.as_bytes()) else { continue };
-                let Some(read) = PlainLine::read(line.as_bytes(), &identity) else { continue };
+                let Some(read) = PlainLine::read(line.as_bytes(), &identity, None) else {
+                    continue;
+                };
                 let mut warnings = Vec::new();
                 let options = ParseOptions::default();
                 let Ok(Line::Record(record)) = parse_line(line.as_bytes(), &options, &mut warnings)
@@ -214,9 +224,8 @@ mod tests {
                     panic!("no record: {line}")
                 };
                 assert_eq!(warnings, [], "{line}");
-                let placement = Placement::from_board(&identity.board).unwrap();
-                assert_eq!(placement.board, *record.position().board(), "{line}");
-                assert_eq!(placement.turn, record.position().turn(), "{line}");
+                let setup = codes_of(&identity.board).unwrap().setup();
+                assert_eq!(setup, Setup::from(record.position()), "{line}");
                 let mut whole = Vec::new();
                 let mut straight = Vec::new();
                 record::encode(&record, &mut whole).unwrap();

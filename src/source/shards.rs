@@ -73,14 +73,11 @@ impl ShardedArchive {
         }
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
-        let (path, size) = (path.to_path_buf(), bytes.len() as u64);
-        Ok(ShardedArchive { path, name, folder, opener: None, size, manifest })
+        let size = bytes.len() as u64;
+        Ok(ShardedArchive { path: path.to_path_buf(), name, folder, opener: None, size, manifest })
     }
 
     /// Reads a manifest whose shards are opened by `folder`.
-    ///
-    /// # Errors
-    /// The manifest is damaged.
     pub(super) fn in_folder(
         name: &str,
         manifest: &[u8],
@@ -315,7 +312,8 @@ pub(super) fn each_kept_game_of(
 
 /// The difference between the digests of the file of the games and those of the manifest.
 fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
-    let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
+    let found = found.games;
+    let listed = listed.map_or(0, |listed| listed.games);
     if found == listed {
         format!("the {found} digests are not those of the manifest")
     } else {
@@ -334,7 +332,6 @@ pub(super) fn each_game_of(
     read.map_err(|error| error.named(failed))
 }
 
-/// An error of the archive, or of the visitor.
 pub(super) enum VisitError<E> {
     Archive(ArchiveError),
     Visit(E),
@@ -367,9 +364,9 @@ fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
 
 /// Opens the archive of `size` bytes at an address. An archive that cannot be read by ranges is copied.
 fn archive_at(address: &Path, size: u64) -> Result<Archive> {
-    let end = address::archive_end(address, Some(size))?;
-    let ranges = end.map(|end| address::ranges(end, Vec::new())).transpose()?.flatten();
-    if let Some(ranges) = ranges {
+    if let Some(end) = address::archive_end(address, Some(size))?
+        && let Some(ranges) = address::ranges(end, Vec::new())?
+    {
         return Ok(Archive::from_ranges(ranges)?);
     }
     let mut bytes = input::open_bytes(address)?;
@@ -414,9 +411,6 @@ impl ShardReader {
 
     /// Reads the manifest again. Returns true if it is another one, whose shards are searched from
     /// now on.
-    ///
-    /// # Errors
-    /// The manifest cannot be read, or is damaged.
     pub(super) fn read_again(&self) -> Result<bool> {
         let before = self.current();
         let Some(shards) = before.shards.read_again()? else { return Ok(false) };
@@ -430,11 +424,9 @@ impl ShardReader {
     }
 }
 
-/// Queries, ordered by the shards that have their positions.
 pub(super) struct QueriesByShard {
     /// For each query, the index of its shard.
     shard_of: Vec<usize>,
-    /// The places of the queries.
     places: Vec<usize>,
 }
 
@@ -458,7 +450,6 @@ impl QueriesByShard {
 pub(super) struct OpenShards {
     shards: ShardedArchive,
     opened: Cache<usize, Arc<OpenShard>>,
-    /// The file of the games, if it was opened.
     games: OnceLock<Option<OpenShard>>,
     /// Number of the first record of each shard.
     firsts: Vec<u64>,
@@ -485,12 +476,12 @@ impl OpenShard {
 impl OpenShards {
     fn new(shards: ShardedArchive, memory_bytes: usize) -> OpenShards {
         let all = shards.manifest().shards();
-        let starts = all.iter().scan(0, |next, shard| {
-            let first = *next;
-            *next += shard.records;
-            Some(first)
-        });
-        let firsts = starts.collect();
+        let mut firsts = Vec::with_capacity(all.len());
+        let mut next = 0;
+        for shard in all {
+            firsts.push(next);
+            next += shard.records;
+        }
         let memory_bytes = (memory_bytes / all.len().min(MAX_OPEN)).max(SHARD_MEMORY);
         OpenShards {
             opened: Cache::new(MAX_OPEN),
@@ -501,7 +492,6 @@ impl OpenShards {
         }
     }
 
-    /// The sharded archive.
     pub(super) const fn archive(&self) -> &ShardedArchive {
         &self.shards
     }
@@ -527,9 +517,6 @@ impl OpenShards {
     }
 
     /// Calls `visit` with each kept game, in ascending order of ids.
-    ///
-    /// # Errors
-    /// The file of the games cannot be opened or is damaged; errors of `visit`.
     pub(super) fn each_kept_game(
         &self,
         visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
@@ -571,7 +558,6 @@ impl OpenShards {
         self.manifest().shard_of(query.locality_key())
     }
 
-    /// The shard that has the record with this number.
     pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
     }
@@ -587,21 +573,19 @@ impl OpenShards {
         if !self.shards.is_remote() {
             return Vec::new();
         }
+        let prefetch = |(shard, places): &(usize, &[usize])| {
+            let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
+            self.prefetch_one(*shard, &queries)
+        };
         if self.shards.opener.is_some() {
-            let prefetch = |(shard, places): &(usize, &[usize])| {
-                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
-                self.prefetch_one(*shard, &queries)
-            };
             return parts.iter().map(prefetch).collect();
         }
         thread::scope(|scope| {
-            let start = |(shard, places): &(usize, &[usize])| {
-                let shard = *shard;
-                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
-                let prefetch = move || self.prefetch_one(shard, &queries);
-                thread::Builder::new().spawn_scoped(scope, prefetch).ok()
-            };
-            let threads: Vec<_> = parts.iter().map(start).collect();
+            let mut threads = Vec::with_capacity(parts.len());
+            for part in parts {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || prefetch(part));
+                threads.push(thread.ok());
+            }
             threads.into_iter().map(|thread| thread?.join().ok()?).collect()
         })
     }
@@ -613,9 +597,6 @@ impl OpenShards {
     }
 
     /// The shard with this index.
-    ///
-    /// # Errors
-    /// The errors of [`ShardedArchive::open`].
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
             let shards = self.manifest().shards();

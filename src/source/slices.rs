@@ -26,7 +26,6 @@ use epdb_chess::text::pgn::line_ends;
 
 /// Name of the format in a plan.
 const FORMAT: &str = "epdb-slices";
-/// Version of the format.
 const VERSION: u32 = 1;
 /// Number of bytes at the start of a file, and at its end, that the fingerprint of the file covers.
 const FINGERPRINT: u64 = 64 << 10;
@@ -117,7 +116,8 @@ impl SlicePlan {
             let mut parts = parts_of(index, file, &wanted, options)?.into_iter();
             slice.extend(parts.next().flatten());
             for part in parts {
-                made.push(std::mem::replace(&mut slice, part.into_iter().collect()));
+                made.push(std::mem::take(&mut slice));
+                slice.extend(part);
             }
             before += file.bytes;
         }
@@ -185,7 +185,6 @@ impl SlicePlan {
         self.slices.get(slice).map_or(&[], Vec::as_slice)
     }
 
-    /// The path of the file of a part.
     fn path(&self, part: &SlicePart) -> &Path {
         self.files.get(part.file).map_or(Path::new(""), |file| &file.path)
     }
@@ -211,28 +210,25 @@ impl SlicePlan {
         check_count(self.len())?;
         let mut ends: Vec<Option<u64>> = vec![Some(0); self.files.len()];
         for part in self.slices.iter().flatten() {
-            let known = ends.get_mut(part.file);
-            let Some(end) = known.filter(|end| **end == Some(part.byte)) else {
+            if ends.get(part.file) != Some(&Some(part.byte)) {
                 return Err(Error::new(format!(
                     "not a plan of slices: a part of file {} begins at byte {}, where no part ends",
                     part.file, part.byte
                 )));
-            };
-            *end = part.length.map(|length| part.byte.saturating_add(length));
-        }
-        let is_cut_off =
-            |(end, file): (&Option<u64>, &PlannedFile)| end.is_some() && file.bytes > 0;
-        match ends.iter().zip(&self.files).position(is_cut_off) {
-            Some(file) => {
-                let path = self.files[file].path.display();
-                Err(Error::new(format!("not a plan of slices: it has not all parts of {path}")))
             }
-            None => Ok(()),
+            ends[part.file] = part.length.map(|length| part.byte.saturating_add(length));
         }
+        for (end, file) in ends.iter().zip(&self.files) {
+            if end.is_some() && file.bytes > 0 {
+                let path = file.path.display();
+                let what = format!("not a plan of slices: it has not all parts of {path}");
+                return Err(Error::new(what));
+            }
+        }
+        Ok(())
     }
 }
 
-/// Checks the number of slices of a plan.
 fn check_count(slices: usize) -> Result<()> {
     if (1..=MAX_SLICES as usize).contains(&slices) {
         Ok(())
@@ -381,7 +377,7 @@ fn parts_of(
 ) -> Result<Vec<Option<SlicePart>>> {
     let inside = wanted.iter().copied().filter(|offset| *offset > 0).collect();
     let mut cuts = find_cuts(&planned.path, inside, options)?.into_iter();
-    let mut start = Some(Cut::START).filter(|_| planned.bytes > 0);
+    let mut start = if planned.bytes > 0 { Some(Cut::START) } else { None };
     let mut parts = Vec::new();
     for offset in wanted {
         let cut = if *offset == 0 { Some(Cut::START) } else { cuts.next() };
@@ -407,8 +403,8 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
     }
     let is_games = format == FileFormat::Pgn;
     let is_converted = opened.encoding.is_some() || options.encoding.is_some();
-    let is_whole = is_converted || opened.member.is_some();
-    if wanted.is_empty() || !(is_games || format.is_of_lines()) || is_whole {
+    let has_one_part = is_converted || opened.member.is_some();
+    if wanted.is_empty() || !(is_games || format.is_of_lines()) || has_one_part {
         return Ok(Vec::new());
     }
     let failed = |error| input::cannot_read(path, error);
@@ -523,7 +519,6 @@ impl CutFinder {
         self.last = *last;
     }
 
-    /// Whether the text may be cut before this line.
     fn may_cut(&mut self, line: &[u8]) -> bool {
         if !self.is_games {
             return true;

@@ -175,20 +175,20 @@ impl Part<'_> {
         failed: impl Fn(ArchiveError) -> Error,
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let mut read = ControlFlow::Continue(());
+        let mut flow = ControlFlow::Continue(());
         let salvaged = self.archive.salvage(begin..self.archive.len(), &mut |next| {
-            let flow = match next {
+            let visited = match next {
                 Salvaged::Record { number, record } => visit(self.record(number, record)),
                 Salvaged::Damage(damage) => {
                     let place = &Place::new(self.name, At::Record(damage.first + 1));
                     visit(Stored::Damage { damage: &damage, place })
                 }
             };
-            read = flow.map_err(VisitError::Visit)?;
-            Ok(read)
+            flow = visited.map_err(VisitError::Visit)?;
+            Ok(flow)
         });
         salvaged.map_err(|error: VisitError<E>| error.named(failed))?;
-        Ok(read)
+        Ok(flow)
     }
 
     fn record(&self, number: u64, record: EpdRecord) -> Stored<'static> {

@@ -68,7 +68,9 @@ impl Streams {
         if let Some(local) = local {
             return Ok(Some(library_of(&input.head, local)));
         }
-        if let Some(format) = shown(path, &input.head).filter(|format| format.is_indexed()) {
+        if let Some(format) = shown(path, &input.head)
+            && format.is_indexed()
+        {
             return CollectionFile::of_input(path, input, format);
         }
         // An address can be requested again, so only one connection stays open at a time.
@@ -96,9 +98,6 @@ impl Streams {
     }
 
     /// A base and its delta, which are opened once.
-    ///
-    /// # Errors
-    /// The base cannot be opened, or is no collection.
     pub(super) fn layers(&self, path: &Path, pair: DeltaPath) -> Result<LayersFile> {
         if let Some(Held::Layers(layers)) = self.held().get(path) {
             return Ok(layers.clone());
@@ -110,9 +109,6 @@ impl Streams {
 
     /// Opens a source for its records. For a store or an archive that is not a plain file, also returns the
     /// opened file. `count` grows by the number of bytes that are read.
-    ///
-    /// # Errors
-    /// The source cannot be opened. The error names it.
     pub(super) fn open(
         &self,
         path: &Path,

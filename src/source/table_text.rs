@@ -30,15 +30,10 @@ use epdb_chess::text::{Profile, ScoreView, fen, san};
 /// The kind of a table. The columns of a file show the kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
-    /// The table of records.
     Records,
-    /// The table of games.
     Games,
-    /// The table of moves.
     Moves,
-    /// Evaluations of lichess.
     Evaluations,
-    /// Puzzles of lichess.
     Puzzles,
     /// Games of lichess.
     LichessGames,
@@ -112,7 +107,6 @@ fn is_tag_column(field: &Field) -> bool {
 pub(super) struct TextWriter {
     shape: Shape,
     views: ScoreViews,
-    /// The number of the next row, from 1.
     next_row: u64,
     /// The position whose moves are being read, and the moves so far.
     moves: Option<(String, Vec<TallyPart>)>,
@@ -306,8 +300,6 @@ impl<'b> MoveCounts<'b> {
         Ok(MoveCounts { columns, numbers: numbers.collect::<Result<_>>()? })
     }
 
-    /// # Errors
-    /// The number is out of the range of its type.
     fn number<T: TryFrom<i64>>(&self, place: usize, row: usize) -> Result<Option<T>> {
         let Some(number) = number_at(self.numbers[place].as_ref(), row) else { return Ok(None) };
         T::try_from(number).map(Some).map_err(|_| {
@@ -372,8 +364,9 @@ impl<'b> EvaluationRows<'b> {
     /// Writes a row as a line of `lichess_db_eval.jsonl`. Missing numbers are left out.
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let put = |object: &mut serde_json::Map<_, _>, name: &str, array: &Option<ArrayRef>| {
-            let value = number_at(array.as_ref(), row);
-            object.extend(value.map(|value| (name.to_string(), value.into())));
+            if let Some(value) = number_at(array.as_ref(), row) {
+                object.insert(name.to_string(), value.into());
+            }
         };
         let mut variation = serde_json::Map::new();
         put(&mut variation, "cp", &self.cp);
@@ -525,29 +518,27 @@ impl<'b> TagColumns<'b> {
 
 /// A column as values of a tag: dates as in PGN, and whole numbers without a fraction.
 fn tag_texts(columns: BatchColumns<'_>, name: &str, array: &ArrayRef) -> Result<ArrayRef> {
-    let array = match array.data_type() {
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => {
-            let times = cast(&epoch_ms(array)?, &DataType::Timestamp(TimeUnit::Millisecond, None))
-                .map_err(|error| Error::new(format!("the column `{name}`")).because(error))?;
-            let text = |row: usize| {
-                let text = array_value_to_string(&times, row).ok()?;
-                let (date, time) = text.split_once('T')?;
-                let date = date.replace('-', ".");
-                if name.ends_with("Date") {
-                    Some(date)
-                } else if name.ends_with("Time") {
-                    Some(time.to_string())
-                } else {
-                    Some(format!("{date} {time}"))
-                }
-            };
-            let texts =
-                (0..times.len()).map(|row| times.is_valid(row).then(|| text(row)).flatten());
-            return Ok(Arc::new(texts.collect::<StringViewArray>()));
+    if !matches!(array.data_type(), DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) {
+        return columns.convert(array, name, &Kind::Text.read_type());
+    }
+    let times = cast(&epoch_ms(array)?, &DataType::Timestamp(TimeUnit::Millisecond, None))
+        .map_err(|error| Error::new(format!("the column `{name}`")).because(error))?;
+    let text_of = |row: usize| {
+        if times.is_null(row) {
+            return None;
         }
-        _ => array,
+        let text = array_value_to_string(&times, row).ok()?;
+        let (date, time) = text.split_once('T')?;
+        let date = date.replace('-', ".");
+        if name.ends_with("Date") {
+            Some(date)
+        } else if name.ends_with("Time") {
+            Some(time.to_string())
+        } else {
+            Some(format!("{date} {time}"))
+        }
     };
-    columns.convert(array, name, &Kind::Text.read_type())
+    Ok(Arc::new((0..times.len()).map(text_of).collect::<StringViewArray>()))
 }
 
 /// A time stamp or date as milliseconds since 1970.
@@ -602,7 +593,7 @@ impl<'b> GameRows<'b> {
         let start = self.start(row)?;
         let has_fen = out[before..].windows(6).any(|text| text == b"\n[FEN ")
             || out[before..].starts_with(b"[FEN ");
-        if let Some(fen) = text_at(self.starts.as_ref(), row).filter(|_| !has_fen) {
+        if !has_fen && let Some(fen) = text_at(self.starts.as_ref(), row) {
             self.tags.write_tag(row, "start", "SetUp", "1", out)?;
             self.tags.write_tag(row, "start", "FEN", fen.trim(), out)?;
         }
@@ -709,7 +700,6 @@ fn value_at(values: &Option<ArrayRef>, ply: usize) -> Option<i32> {
     (ply < values.len() && values.is_valid(ply)).then(|| values.value(ply))
 }
 
-/// Writes an evaluation and a clock as a comment.
 fn write_comment(score: Option<String>, clock: Option<i32>, out: &mut Vec<u8>) {
     let score = score.map(|score| format!("[%eval {score}]"));
     let clock = clock.map(|clock| format!("[%clk {}]", clock_text(clock)));
@@ -732,8 +722,10 @@ fn evaluation_text(score: i32) -> String {
 
 /// Milliseconds as in `[%clk 0:02:59.5]`.
 fn clock_text(clock: i32) -> String {
-    let (seconds, millis) = (clock.max(0) / 1000, clock.max(0) % 1000);
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    let seconds = clock.max(0) / 1000;
+    let millis = clock.max(0) % 1000;
+    let hours = seconds / 3600;
+    let minutes = seconds / 60 % 60;
     let fraction = match millis {
         0 => String::new(),
         _ => format!(".{millis:03}").trim_end_matches('0').to_string(),
@@ -787,15 +779,16 @@ impl<'b> LichessGameRows<'b> {
 /// Whether a text is the movetext of one game and nothing else. So it cannot become tags or a further game,
 /// and no comment in it goes on in the next row.
 fn is_one_game(movetext: &str) -> bool {
-    is_plainly_one_game(movetext) || {
-        let text = format!("[White \"row\"]\n\n{movetext}\n\n[White \"next row\"]\n\n*\n");
-        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
-        let mut players = Vec::new();
-        while let Ok(Some(read)) = reader.next_game() {
-            players.push(read.game.ok().and_then(|game| game.tag("White").map(str::to_string)));
-        }
-        players.len() == 2 && players[1].as_deref() == Some("next row")
+    if is_plainly_one_game(movetext) {
+        return true;
     }
+    let text = format!("[White \"row\"]\n\n{movetext}\n\n[White \"next row\"]\n\n*\n");
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let mut players = Vec::new();
+    while let Ok(Some(read)) = reader.next_game() {
+        players.push(read.game.ok().and_then(|game| game.tag("White").map(str::to_string)));
+    }
+    players.len() == 2 && players[1].as_deref() == Some("next row")
 }
 
 /// [`is_one_game`] for most movetexts, without parsing them: they are on one line, their comments are closed,

@@ -209,9 +209,9 @@ fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io
 /// For a line that ends in two counters: the length of the first four fields, and the counters.
 /// `None` for other lines. Only a line without operations ends in counters.
 fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
-    let digits = |text: &[u8]| text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let word_before = |end: usize| {
-        let start = end - digits(&line[..end]);
+        let digits = line[..end].iter().rev().take_while(|byte| byte.is_ascii_digit());
+        let start = end - digits.count();
         (start < end && line[..start].ends_with(b" ")).then_some(start)
     };
     let number = word_before(line.len())?;
@@ -220,7 +220,8 @@ fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 }
 
 impl Target {
-    /// Begins a file; its name decides format and compression.
+    /// Begins a file; its name decides format and compression. An existing file is replaced when the new one is
+    /// complete; a store is kept, unless [`TargetOptions::replace`] says otherwise.
     ///
     /// # Errors
     /// The name has no format, or the file cannot be created.
@@ -251,7 +252,6 @@ impl Target {
     /// # Errors
     /// A store cannot be written to an output, or the options of an archive are invalid.
     pub fn new(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Target> {
-        let games = |output, format| Kind::Games { output, format };
         Ok(Target::from_kind(match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
@@ -263,8 +263,8 @@ impl Target {
                 let writer = Box::new(ArchiveWriter::new(output, options.archive.clone())?);
                 Kind::Archive { writer, at_least: options.at_least }
             }
-            FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
-            FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
+            FileFormat::Pgn => Kind::Games { output, format: GameFormat::Pgn(options.pgn) },
+            FileFormat::Pgc => Kind::Games { output, format: GameFormat::Pgc(options.pgc) },
             FileFormat::Epdb => return Err(Error::new("a store needs a file of its own")),
             format if !format.is_written() => {
                 let what = format.description();
@@ -381,8 +381,10 @@ impl Target {
         &mut self,
         mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,
     ) -> Result<()> {
-        let (mut batch, mut next) = (EncodedBatch::default(), EncodedBatch::default());
-        let (mut texts, mut texts_before) = (Vec::new(), Vec::new());
+        let mut batch = EncodedBatch::default();
+        let mut next = EncodedBatch::default();
+        let mut texts = Vec::new();
+        let mut texts_before = Vec::new();
         let is_canonical_text = self.is_canonical_text();
         fill(&mut batch)?;
         while !batch.is_empty() {
@@ -559,8 +561,9 @@ pub fn refuse_fewer(records: u64, before: u64) -> Result<()> {
 
 #[cfg(feature = "parquet")]
 fn parquet(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Kind> {
-    let (memory_bytes, is_sorted) = (options.store_memory_bytes, options.sorted_by_key);
-    Ok(Kind::Parquet(Box::new(ParquetTarget::new(output, format, memory_bytes, is_sorted)?)))
+    let TargetOptions { store_memory_bytes, sorted_by_key, .. } = *options;
+    let target = ParquetTarget::new(output, format, store_memory_bytes, sorted_by_key)?;
+    Ok(Kind::Parquet(Box::new(target)))
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -587,9 +590,6 @@ struct StoreTarget {
 
 impl StoreTarget {
     /// Creates a store. It replaces an existing file only if the options allow that.
-    ///
-    /// # Errors
-    /// The file exists already, or cannot be created.
     fn create(path: &Path, options: &TargetOptions) -> Result<StoreTarget> {
         let mut stores = StoreOptions { replace: options.replace, ..Default::default() };
         if let Some(memory_bytes) = options.store_memory_bytes {

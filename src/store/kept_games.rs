@@ -135,7 +135,6 @@ impl KeptGames {
         Ok(KeptGames { meta, table, is_whole: Mutex::new(false) })
     }
 
-    /// The number of games.
     pub(super) fn count(&self) -> Result<u64> {
         let announced = GamesSummary::read(&self.meta)?.games;
         let found = self.table.as_ref().map_or(Ok(0), |table| table.len())?;
@@ -205,7 +204,6 @@ impl KeptGames {
     }
 }
 
-/// Checks all games.
 pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
     KeptGames::open(transaction)?.verify(|game| kept_game::decode(game).is_some())
 }

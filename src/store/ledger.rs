@@ -61,7 +61,6 @@ impl Reader {
     }
 }
 
-/// Reads the ledger.
 pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<TallyLedger>> {
     let mut games = GameDigests::default();
     let read = read_rows(transaction, meta, &mut |row| games.add_bytes(row))?;
@@ -91,7 +90,7 @@ fn read_rows(
         digest.add(Digest::from_game_digests(rows, bytes.value()));
         rows += 1;
     }
-    if (rows, digest.0) != (head.rows.get(), head.rows_digest.get()) {
+    if rows != head.rows.get() || digest.0 != head.rows_digest.get() {
         return Err(damaged(GAMES, "they are not those that the store records"));
     }
     Ok(Some((origin, true)))
@@ -110,19 +109,17 @@ fn read_origin(
     let corrupt = |_| damaged(ROW, "it is too short");
     let (head, origin) = OriginHead::read_from_prefix(row.value()).map_err(corrupt)?;
     let is_sound = match head.keeps_games {
-        0 => (head.rows.get(), head.rows_digest.get()) == (0, 0),
+        0 => head.rows.get() == 0 && head.rows_digest.get() == 0,
         flag => flag == 1,
     };
-    let origin = TallyOrigin::from_bytes(origin);
-    match (is_sound, origin) {
-        (true, Ok(origin)) => Ok(Some((head, origin))),
-        (true, Err(error)) => Err(damaged(ROW, error.to_string())),
-        (false, _) => Err(damaged(ROW, "its fields on digests contradict each other")),
+    if !is_sound {
+        return Err(damaged(ROW, "its fields on digests contradict each other"));
     }
+    let origin = TallyOrigin::from_bytes(origin);
+    Ok(Some((head, origin.map_err(|error| damaged(ROW, error.to_string()))?)))
 }
 
-/// Change of the ledger in a commit. The ledger has the origin of tallies and the digests of the
-/// counted games.
+/// Change, in a commit, of the origin of tallies and the digests of the counted games.
 #[derive(Clone, Debug)]
 pub(super) struct LedgerChange {
     pub(super) origin: TallyOrigin,
@@ -147,7 +144,8 @@ impl LedgerChange {
             Some(new_games) => append(transaction, new_games, &mut rows, &mut digest)?,
             None => {
                 transaction.delete_table(GAME_DIGESTS)?;
-                (rows, digest) = (0, Digest::default());
+                rows = 0;
+                digest = Digest::default();
             }
         }
         let head = OriginHead {

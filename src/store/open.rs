@@ -110,17 +110,17 @@ impl Store {
     /// it; [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
         let path = new.named();
-        let memory_bytes = options.memory();
+        let quarter = options.memory() / 4;
         if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let handle = guarded(path, || {
             let file = FileBackend::new(new.file().try_clone()?)?;
-            let database = redb_with(memory_bytes / 4).create_with_backend(file)?;
+            let database = redb_with(quarter).create_with_backend(file)?;
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
-        Ok(Store::with(path, new.temporary(), options, handle, memory_bytes / 4))
+        Ok(Store::with(path, new.temporary(), options, handle, quarter))
     }
 
     /// Opens a store for writing and reading. If the last writer died, the store is repaired.
@@ -129,7 +129,7 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
     /// [`StoreError::UnsupportedVersion`], [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
-        let memory_bytes = options.memory();
+        let quarter = options.memory() / 4;
         let path = path.as_ref();
         check_magic(path)?;
         let file = open_unwritten(path)?;
@@ -138,8 +138,8 @@ impl Store {
         let handle = guarded(path, || {
             let file = OpenOptions::new().read(true).write(true).open(path);
             let file = file.map_err(redb::StorageError::Io)?;
-            let again = FileBackend::new(file.try_clone()?)?;
-            let database = redb_with(memory_bytes / 4).create_with_backend(again)?;
+            let backend = FileBackend::new(file.try_clone()?)?;
+            let database = redb_with(quarter).create_with_backend(backend)?;
             // Before the file was locked, another one may have got its name.
             if has_name(&file, path) {
                 Ok(Handle::Write(database))
@@ -147,8 +147,7 @@ impl Store {
                 Err(redb::DatabaseError::DatabaseAlreadyOpen.into())
             }
         })?;
-        let store =
-            Store::with(path, path, options, handle, memory_bytes / 4).checked(Access::Write)?;
+        let store = Store::with(path, path, options, handle, quarter).checked(Access::Write)?;
         if guarded(path, || runs::records_in(&store.begin_read()?))? == 0 {
             runs::remove_stale(path);
         }
@@ -184,15 +183,16 @@ impl Store {
         path: &Path,
         options: &StoreOptions,
     ) -> Result<Store> {
-        let memory_bytes = options.memory();
+        // Readers cache blocks themselves, so redb needs little.
+        let redb_bytes = options.memory() / 32;
         check_magic(file)?;
         let handle = guarded(path, || {
             let file = open_regular(file)?;
-            let again = FileBackend::new(file.try_clone()?)?;
-            let database = redb_with(memory_bytes / 32).open_read_only_with_backend(again)?;
+            let backend = FileBackend::new(file.try_clone()?)?;
+            let database = redb_with(redb_bytes).open_read_only_with_backend(backend)?;
             Ok(Handle::Read(database, file))
         })?;
-        Ok(Store::with(path, file, options, handle, memory_bytes - memory_bytes / 32))
+        Ok(Store::with(path, file, options, handle, options.memory() - redb_bytes))
     }
 
     fn with(
@@ -421,8 +421,8 @@ fn repaired_copy_in(folder: &Path, path: &Path) -> Result<Option<SpooledFile>> {
             is_in_one_state = pages::read_header(&file)? == before;
             if is_in_one_state {
                 pages::check_before_writing(copy)?;
-                let again = FileBackend::new(copy.try_clone()?)?;
-                drop(redb_with(REPAIR_BYTES).create_with_backend(again)?);
+                let backend = FileBackend::new(copy.try_clone()?)?;
+                drop(redb_with(REPAIR_BYTES).create_with_backend(backend)?);
             }
             Inner::Ok(())
         })?;

@@ -44,8 +44,10 @@ pub(super) type KeyFunction = fn(u64) -> u64;
 
 /// The key of a packed identity board; `None` if the bytes are not such a board.
 pub(super) fn key_of_board(map: KeyFunction, board: &[u8]) -> Option<u64> {
-    let is_whole = packed::len_of(board).is_ok_and(|len| len == board.len());
-    key::board_key(board).ok().filter(|_| is_whole).map(map)
+    if packed::len_of(board).ok()? != board.len() {
+        return None;
+    }
+    key::board_key(board).ok().map(map)
 }
 
 /// State that readers and writers of one store share.
@@ -58,8 +60,7 @@ pub(super) struct Shared {
     pub(super) key: KeyFunction,
     /// The process that opened the store.
     pub(super) process: u32,
-    /// Bytes left in the memory budget: for cached blocks of readers, and for records that exports
-    /// collect.
+    /// Bytes left in the memory budget for cached blocks of readers and records of exports.
     pub(super) cache_left: AtomicUsize,
     /// Part of these bytes that is reserved for exports.
     pub(super) cache_floor: usize,

@@ -51,8 +51,7 @@ impl OverlayPages {
     }
 }
 
-/// Splits a range of the file into pages. Each item has the number of a page and the range within
-/// it.
+/// Splits a range of the file into pages: the number of each, and the range within it.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
     let end = offset + len as u64;
     let mut next = offset;

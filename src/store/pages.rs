@@ -29,6 +29,12 @@ use epdb_base::new_file::open_regular;
 
 const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
+/// Places of numbers in the header.
+const PAGE_BYTES: usize = 12;
+const REGION_HEADER_PAGES: usize = 16;
+const REGION_MAX_DATA_PAGES: usize = 20;
+const FULL_REGIONS: usize = 24;
+const LAST_REGION_DATA_PAGES: usize = 28;
 const PRIMARY_BIT: u8 = 1;
 const RECOVERY_REQUIRED: u8 = 2;
 const TWO_PHASE_COMMIT: u8 = 4;
@@ -42,11 +48,9 @@ const BRANCH: u8 = 2;
 /// Maximum height of a sound tree.
 const MAX_LEVELS: u32 = 32;
 
-/// The header of a database.
 pub(super) type Header = [u8; HEADER_BYTES];
 
-/// A file and the header of the commit that is read from it. A read transaction keeps the pages of
-/// the commit.
+/// A file and the header of the commit read from it, whose pages a transaction keeps.
 pub(super) struct FileSnapshot {
     pub(super) file: File,
     pub(super) header: Header,
@@ -112,10 +116,13 @@ fn check(file: &File, header: &Header, file_bytes: u64, access: Access) -> Resul
     if let Some(root) = slot.tables {
         pages.check_tables(root, |name| name == schema::META.name().as_bytes())?;
     }
-    match (access, slot.own_tables) {
-        (Access::Write, Some(root)) => pages.check_tables(root, |_| true),
-        _ => Ok(()),
+    // The tables in which redb notes free pages. Only writers use them.
+    if access == Access::Write
+        && let Some(root) = slot.own_tables
+    {
+        pages.check_tables(root, |_| true)?;
     }
+    Ok(())
 }
 
 /// The table of blocks in the commit of a header. `None` if redb will refuse the file, or if the
@@ -162,7 +169,7 @@ fn commit_id(header: &Header) -> Option<CommitId> {
 /// Identifies the last commit of the store at a path; `None` for any other file.
 pub fn last_commit(path: &Path) -> Option<CommitId> {
     let header = open_regular(path).and_then(|file| read_header(&file)).ok()?;
-    commit_id(&header).filter(|_| header.starts_with(MAGIC))
+    if header.starts_with(MAGIC) { commit_id(&header) } else { None }
 }
 
 /// The roots of the trees of a commit: the user's tables and redb's own.
@@ -236,16 +243,16 @@ pub(super) struct PageLayout {
 impl PageLayout {
     fn new(header: &Header, file_bytes: u64) -> PageLayout {
         let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
-        let page_bytes = number(12).max(512);
+        let page_bytes = number(PAGE_BYTES).max(512);
+        let region_pages = number(REGION_HEADER_PAGES) + number(REGION_MAX_DATA_PAGES);
         PageLayout {
             file_bytes,
             page_bytes,
-            region_bytes: (number(16) + number(20)).saturating_mul(page_bytes),
-            region_header_bytes: number(16).saturating_mul(page_bytes),
+            region_bytes: region_pages.saturating_mul(page_bytes),
+            region_header_bytes: number(REGION_HEADER_PAGES).saturating_mul(page_bytes),
         }
     }
 
-    /// Offset and length of a page.
     fn place(&self, page: u64) -> Result<(u64, u64)> {
         let order = (page >> 59) as u32;
         let region = (page >> 20) & 0xf_ffff;
@@ -267,11 +274,11 @@ pub(super) fn announced_bytes(header: &Header) -> u64 {
     let PageLayout { page_bytes, region_bytes, region_header_bytes, .. } =
         PageLayout::new(header, 0);
     let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
-    let last_region = match number(28) {
+    let last_region = match number(LAST_REGION_DATA_PAGES) {
         0 => 0,
         pages => region_header_bytes.saturating_add(pages.saturating_mul(page_bytes)),
     };
-    let regions = number(24).saturating_mul(region_bytes);
+    let regions = number(FULL_REGIONS).saturating_mul(region_bytes);
     page_bytes.saturating_add(regions).saturating_add(last_region)
 }
 
@@ -422,14 +429,13 @@ fn pairs(leaf: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let entries = leaf.get(2..4).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
     let end = move |nth: usize| number(leaf, 4 + 4 * nth).map(|end| end as usize);
     (0..entries).filter_map(move |nth| {
-        let start_of = |nth: usize, first| if nth == first { None } else { end(nth - 1) };
-        let key = start_of(nth, 0).unwrap_or(4 + 8 * entries)..end(nth)?;
+        let key_start = if nth == 0 { 4 + 8 * entries } else { end(nth - 1)? };
+        let key = key_start..end(nth)?;
         let value = end(entries + nth - 1)?..end(entries + nth)?;
         Some((leaf.get(key)?, leaf.get(value)?))
     })
 }
 
-/// The child pages of a branch page.
 fn children(branch: &[u8]) -> Vec<Child> {
     let keys = branch.get(2..4).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
     let parts = branch.get(8..).and_then(|rest| rest.split_at_checked(16 * (keys + 1)));
@@ -511,18 +517,19 @@ fn numbers(page: &[u8], start: usize, count: usize) -> Option<&[[u8; 8]]> {
 /// Range of the value of a key in a leaf of a [`NumberedTree`]. `bytes` are those of the leaf, at least
 /// with its keys, and `len` is its length.
 pub(super) fn value_in_leaf(bytes: &[u8], len: usize, key: u64) -> Option<Range<usize>> {
-    let count = entry_count(bytes).filter(|_| bytes[0] == LEAF)?;
+    let count = entry_count(bytes)?;
+    if bytes[0] != LEAF {
+        return None;
+    }
     let keys = numbers(bytes, 4 + 4 * count, count)?;
     let nth = keys.partition_point(|other| u64::from_le_bytes(*other) < key);
     if u64::from_le_bytes(*keys.get(nth)?) != key {
         return None;
     }
     let end = |nth: usize| number(bytes, 4 + 4 * nth).map(|end| end as usize);
-    let start = match nth.checked_sub(1) {
-        Some(before) => end(before)?,
-        None => 4 + 12 * count,
-    };
-    Some(start..end(nth)?).filter(|value| value.start <= value.end && value.end <= len)
+    let start = if nth == 0 { 4 + 12 * count } else { end(nth - 1)? };
+    let end = end(nth)?;
+    if start <= end && end <= len { Some(start..end) } else { None }
 }
 
 /// The child page that can have a key, in a branch of a [`NumberedTree`].
@@ -534,8 +541,7 @@ fn child_in_branch(branch: &[u8], key: u64) -> Option<u64> {
     children.get(nth).map(|child| u64::from_le_bytes(*child))
 }
 
-/// The root of a table, and the widths of its rows; `None` if the table is empty or is not an
-/// ordinary table.
+/// The root of a table and the widths of its rows; `None` if it is empty or not ordinary.
 fn table(definition: &[u8]) -> Option<(Child, Widths)> {
     const NORMAL: u8 = 3;
     let width = |at: usize| (definition.get(at) == Some(&1)).then(|| number(definition, at + 1));

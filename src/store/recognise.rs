@@ -53,7 +53,7 @@ impl Store {
         settings: &str,
     ) -> Result<(Recognised, SourceDigest), StoreError> {
         let imports = self.imports()?;
-        let complete = |import: &&ImportInfo| {
+        let is_complete = |import: &&ImportInfo| {
             matches!(import.state, ImportState::Finished | ImportState::Delivered)
         };
         let mut lengths: Vec<u64> =
@@ -62,28 +62,30 @@ impl Store {
         lengths.dedup();
         let (whole, beginnings) = digests(source, &lengths)
             .map_err(|error| StoreError::Io { path: name.into(), error })?;
-        let same = |import: &&ImportInfo| import.digest == Some(whole);
-        let latest = |test: &dyn Fn(&&ImportInfo) -> bool| imports.iter().rev().find(test).cloned();
-        let interrupted =
-            |import: &&ImportInfo| same(import) && import.state == ImportState::Unfinished;
-        let imported =
-            |import: &&ImportInfo| complete(import) && same(import) && import.settings == settings;
-        let beginning = |import: &ImportInfo| {
-            import.digest.filter(|digest| beginnings.contains(digest)).map(|digest| digest.length())
-        };
-        let known = if let Some(import) = latest(&interrupted) {
-            Recognised::Interrupted(import)
-        } else if let Some(import) = latest(&imported) {
-            Recognised::Imported(import)
-        } else if let Some(import) = latest(&|import| complete(import) && same(import)) {
-            Recognised::OtherSettings(import)
-        } else {
-            let grown = imports.iter().filter(complete).max_by_key(|import| beginning(import));
-            match grown.filter(|import| beginning(import).is_some_and(|length| length > 0)) {
-                Some(import) => Recognised::Grown(import.clone()),
-                None => Recognised::New,
-            }
-        };
+        // The imports of this source, the latest first.
+        let same = || imports.iter().rev().filter(|import| import.digest == Some(whole));
+        let known =
+            if let Some(import) = same().find(|import| import.state == ImportState::Unfinished) {
+                Recognised::Interrupted(import.clone())
+            } else if let Some(import) =
+                same().find(|import| is_complete(import) && import.settings == settings)
+            {
+                Recognised::Imported(import.clone())
+            } else if let Some(import) = same().find(is_complete) {
+                Recognised::OtherSettings(import.clone())
+            } else {
+                // The longest beginning of this source that was imported.
+                let length_of_beginning = |import: &&ImportInfo| {
+                    let digest = import.digest.filter(|digest| beginnings.contains(digest));
+                    digest.map_or(0, |digest| digest.length())
+                };
+                match imports.iter().filter(is_complete).max_by_key(length_of_beginning) {
+                    Some(import) if length_of_beginning(&import) > 0 => {
+                        Recognised::Grown(import.clone())
+                    }
+                    _ => Recognised::New,
+                }
+            };
         Ok((known, whole))
     }
 }

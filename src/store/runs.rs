@@ -63,7 +63,6 @@ impl WaitingRuns {
         self.runs.iter().map(|run| run.records).sum()
     }
 
-    /// The line of the import in the journal.
     pub(super) fn line<'i>(&self, imports: &'i [ImportInfo]) -> Result<&'i ImportInfo> {
         let line = usize::try_from(self.import).ok().and_then(|id| imports.get(id));
         line.filter(|line| line.state == ImportState::Unfinished).ok_or_else(|| {
@@ -77,11 +76,11 @@ impl WaitingRuns {
     /// Reads the row of runs; `None` if no records wait.
     pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<WaitingRuns>> {
         let row = transaction.open_table(META)?.get(RUNS_KEY)?;
-        match (row, meta.has_runs) {
-            (None, false) => Ok(None),
-            (None, true) => Err(damaged(ROW, "it is missing")),
-            (Some(_), false) => Err(damaged(ROW, "the meta row does not announce it")),
-            (Some(row), true) => WaitingRuns::from_bytes(row.value(), meta).map(Some),
+        match row {
+            None if meta.has_runs => Err(damaged(ROW, "it is missing")),
+            None => Ok(None),
+            Some(row) if meta.has_runs => WaitingRuns::from_bytes(row.value(), meta).map(Some),
+            Some(_) => Err(damaged(ROW, "the meta row does not announce it")),
         }
     }
 
@@ -254,7 +253,6 @@ impl RunFile {
         Ok(())
     }
 
-    /// The end of the last run.
     fn end(&self) -> u64 {
         self.runs.last().map_or(MAGIC.len() as u64, |run| run.end)
     }

@@ -56,8 +56,7 @@ pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
 /// A position whose entries in a block would take more bytes than this number is an overflow
 /// position: its records move to the table [`OVERFLOW`].
 pub(super) const MAX_BLOCK_POSITION_BYTES: usize = 8 << 10;
-/// Maximum size of a chunk of an overflow position, in bytes. With redb's overhead it fills a page
-/// of 32 KiB.
+/// Maximum size in bytes of a chunk of an overflow position: with redb's overhead, 32 KiB.
 pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 
 /// The meta row: counts and digests of all tables.
@@ -66,7 +65,6 @@ pub(super) struct Meta {
     /// Number of blocks, at least 1. The keys are spread over the blocks, and each block has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
-    /// Number of different positions.
     pub(super) positions: u64,
     /// Positions whose records are in the table [`OVERFLOW`].
     pub(super) overflow: u64,
@@ -243,7 +241,6 @@ impl Meta {
     }
 }
 
-/// Numbers of rows of the tables.
 pub(super) struct RowCounts {
     pub(super) blocks: u64,
     pub(super) chunks: u64,
@@ -382,8 +379,7 @@ pub(super) fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Pa
 /// The bytes of a row. They stay valid after the end of the transaction that read them.
 pub(super) type RowGuard = OwnedAccessGuard<&'static [u8]>;
 
-/// Reads the value once, inside a call that catches panics of redb. Later reads return the same
-/// slice.
+/// Reads the value once, in a call that catches panics of redb. Later reads give this slice.
 pub(super) fn sized(guard: RowGuard) -> RowGuard {
     std::hint::black_box(guard.value().len());
     guard

@@ -62,8 +62,7 @@ pub fn verify(
     Ok(findings.list)
 }
 
-/// Reads all blocks and chunks as lookups do. A wrong key in the pages of redb hides a row from lookups, and not
-/// from a scan.
+/// Reads all blocks and chunks as lookups do, from which a wrong key in redb's pages hides a row.
 fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings, StoreError> {
     let store = match Store::open_unchecked(path, path, options) {
         Err(StoreError::NotClosed { .. }) => return Ok(VerifyFindings::default()),

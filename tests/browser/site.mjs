@@ -27,6 +27,7 @@ const both = {
     await it.lineIs("e4");
     await it.drag("c7", "c5");
     await it.lineIs("e4 c5");
+    await it.says("opening", "Sicilian Defense");
     const row = await it.row("g1f3");
     assert.match(row.games, /^2 100\.0%$/);
     assert.equal(row.score, "75.0%");

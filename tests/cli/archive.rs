@@ -38,7 +38,7 @@ fn archives_say_what_their_data_is() {
     let writer = format!("  writer: epdb {}\n", env!("CARGO_PKG_VERSION"));
     for (call, shown) in [
         (
-            "pack a.epd -o a.epa --about name=A=1 --about licence=CC0-1.0",
+            "pack a.epd -o a.epa --about name=A=1 --about license=CC0-1.0",
             "  licence: CC0-1.0\n  name: A=1\n",
         ),
         ("pack a.epd -o b.epa --verbatim --about name=B", "  name: B\n"),

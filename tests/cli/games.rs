@@ -773,11 +773,17 @@ fn a_player_without_games_is_reported() {
         for (player, said) in [
             (
                 "Alekhine",
-                Some(format!("no game of `Alekhine`{side}; there is `Alekhine, Alexander`\n")),
+                Some(format!(
+                    "no game of `Alekhine`{side}; the nearest: `Alekhine, Alexander` (1 game). A name has to be \
+                     complete: --player 'Alekhine, Alexander'\n"
+                )),
             ),
             (
                 "bogoljubov, e",
-                Some(format!("no game of `bogoljubov, e`{side}; there is `Bogoljubov, E`\n")),
+                Some(format!(
+                    "no game of `bogoljubov, e`{side}; the nearest: `Bogoljubov, E` (1 game). A name has to be \
+                     complete: --player 'Bogoljubov, E'\n"
+                )),
             ),
             ("Zukertort;Z", Some(format!("no game of `Zukertort`, `Z`{side}\n"))),
             ("Nobody; Bogoljubov, E", None),

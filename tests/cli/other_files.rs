@@ -403,6 +403,21 @@ fn folders_and_patterns_stand_for_their_files() {
         assert_done(&done, 0, &wanted);
     }
     assert_done(&scratch.run(&["count", "d"]), 0, "6\n");
+    // Other files of a folder are named after all else, those of a pattern are not.
+    for (args, note) in [
+        (&["d"][..], "epdb: 2 files of other formats are not read: d/deep/x.csv, d/readme.txt; "),
+        (&["d/deep"], "epdb: 1 file of other formats is not read: d/deep/x.csv; "),
+        (&["d/a*"], ""),
+    ] {
+        let done = scratch.run(&[&["count"], args].concat());
+        let last = done.err.lines().last().unwrap_or_default();
+        assert!(last.starts_with(note) && last.is_empty() == note.is_empty(), "{}", done.err);
+    }
+    scratch.write("d/more.doc", "1");
+    scratch.write("d/notes.doc", "2");
+    let shown = "4 files of other formats are not read: d/deep/x.csv, d/more.doc, d/notes.doc ...;";
+    let packed = scratch.run(&["pack", "--verbatim", "d", "-o", "v.epa"]);
+    assert!(packed.err.contains(shown), "{}", packed.err);
     assert_eq!(scratch.run(&["pack", "d/**/*.epd*", "-o", "x.epa"]).status, 0);
     assert_done(&scratch.run(&["count", "x.epa"]), 0, "5\n");
     for (args, wanted) in [

@@ -1,8 +1,9 @@
 //! Reports of finished suites.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::browser::browser;
+use crate::browser::{browser, tools};
 use crate::scratch::Scratch;
 use crate::skipped::skipped;
 
@@ -238,7 +239,7 @@ fn a_page_is_complete_in_one_file() {
 
 /// The text of report.html in a browser, and the messages of the browser.
 fn opened(browser: &Path, scratch: &Scratch) -> (String, String) {
-    let opened = std::process::Command::new(browser)
+    let opened = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr"])
         .args(["--timeout=60000", "--dump-dom"])
@@ -282,6 +283,29 @@ fn the_script_of_the_page_runs() {
     assert_eq!(page.matches("class=\"problem\"").count(), 4, "each missed position has a board");
     assert_eq!(page.matches("role=\"option\"").count(), 6, "each position has a cell");
     assert!(!page.contains("<b id=\"evil\""), "what comes from files is text");
+}
+
+#[test]
+fn reports_and_statistics_are_readable_in_light_and_dark_wide_and_narrow() {
+    let [browser, node, scripts] = match tools() {
+        Ok(tools) => tools,
+        Err(why) => return skipped(&format!("reports are not opened: {why}")),
+    };
+    let scratch = scratch();
+    let games = "[White \"A\"]\n[Black \"B\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 1-0\n";
+    scratch.write("games.pgn", games);
+    for call in [
+        &["report", "old.epd", "new.epd", "--html", "report.html"][..],
+        &["stats", "old.epd", "--html", "records.html"],
+        &["stats", "games.pgn", "--html", "games.html"],
+    ] {
+        let done = scratch.run(call);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    let pages = ["report.html", "records.html", "games.html"].map(|name| scratch.path(name));
+    let read = Command::new(node).arg(scripts.join("pages.mjs")).arg(browser).args(pages).output();
+    let read = read.unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }
 
 #[test]

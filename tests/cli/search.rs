@@ -233,3 +233,88 @@ fn what_cannot_be_searched_is_refused() {
     let none = scratch.run(&["search", "g.pgn", "--where", "pieces == 2"]);
     assert_eq!((none.status, &none.out[..]), (1, ""));
 }
+
+/// If no game has the player, the message names the nearest players. If some have, it does not.
+#[test]
+fn the_nearest_players_are_named() {
+    let game = |(white, moves): (&str, &str)| {
+        format!("[White \"{white}\"]\n[Black \"Bogoljubov, E\"]\n\n{moves} 1-0\n\n")
+    };
+    let games = [
+        ("Alekhine, Alexander", "1. e4 e5"),
+        ("ALÉKHINE, A", "1. e4 e5"),
+        ("Alekhine, Alexander", "1. d4 d5"),
+        ("Aljechin, A", "1. e4 e5"),
+    ];
+    let scratch = Scratch::with("g.pgn", games.map(game).concat());
+    scratch.run(&["tally", "g.pgn", "-o", "kept.epa", "--keep-games", "9"]);
+    let near = "`Alekhine, Alexander` (2 games), `ALÉKHINE, A` (1 game)";
+    for (player, side, near) in [
+        ("Alekhine", None, near),
+        ("Alexei Alekhine", None, near),
+        ("e bogoljubow", None, "`Bogoljubov, E` (4 games)"),
+        ("Alekhine, Alexander", Some("black"), "`ALÉKHINE, A` (1 game)"),
+        ("Zukertort", None, ""),
+    ] {
+        for source in ["g.pgn", "kept.epa"] {
+            for expression in ["plies > 1", "plies > 9"] {
+                let args = ["search", source, "--player", player, "--where", expression];
+                let side = side.map_or(vec![], |side| vec!["--side", side]);
+                let done = scratch.run(&[&args[..], &side].concat());
+                let said = done.err.lines().find(|line| line.contains("no game of"));
+                let said = said.unwrap_or_default();
+                assert!(done.status == 1 && said.contains(near), "{args:?}: {}", done.err);
+                assert_eq!(near.is_empty(), !said.contains("nearest"), "{said}");
+            }
+        }
+    }
+    let met = scratch.run(&["search", "g.pgn", "--player", "Aljechin, A", "--where", "plies > 9"]);
+    assert!(met.status == 1 && !met.err.contains("no game of"), "{}", met.err);
+    let done = scratch.run(&["search", "g.pgn", "--player", "alekhine"]);
+    assert!(done.err.ends_with("complete: --player 'Alekhine, Alexander'\n"), "{}", done.err);
+}
+
+/// The totals are those of the side that has White's part in the pattern, whichever colour it has.
+#[test]
+fn totals_of_swapped_colours_are_of_one_side() {
+    let games = "1. Nf3 a6 2. Ne5 a5 1-0\n\n1. a3 Nf6 2. a4 Ne4 0-1\n\n1. a3 Nf6 2. a4 Ne4 1-0\n\n";
+    let scratch = Scratch::with("n.pgn", games);
+    scratch.run(&["tally", "n.pgn", "-o", "kept.epa", "--keep-games", "9"]);
+    for source in ["n.pgn", "kept.epa"] {
+        for (expression, side, wins, losses) in [
+            ("flipcolor(on('N', 'e5'))", "pattern", 2, 1),
+            ("flipcolor(on('n', 'e4'))", "pattern", 1, 2),
+            ("on('N', 'e5') or on('n', 'e4')", "white", 2, 1),
+        ] {
+            let done = scratch.run(&["search", source, "--where", expression, "--json"]);
+            let totals = objects(&done).pop().unwrap();
+            let found = ["side", "wins", "losses"].map(|name| totals[name].to_string());
+            let expected = [format!("{side:?}"), wins.to_string(), losses.to_string()];
+            assert_eq!(found, expected, "{expression}");
+            let is_said = done.err.contains("wins are those of White where");
+            assert_eq!(is_said, side == "pattern", "{}", done.err);
+        }
+    }
+}
+
+/// `filter --first-match` writes one position of each game.
+#[test]
+fn filter_takes_one_position_of_a_game() {
+    let scratch = scratch();
+    let count = |args: &[&str]| {
+        let done = scratch.run(&[&["filter", "g.pgn", "--count", "--where"], args].concat());
+        (done.status, done.out, done.err)
+    };
+    let first = ["ply > 2", "--positions", "--first-match"];
+    assert_eq!(count(&first).1, "3\n");
+    assert_eq!(count(&[&first[..], &["--invert"]].concat()).1, "3\n");
+    assert_eq!(count(&["on('p', 'c5')", "--positions", "--first-match"]).1, "1\n");
+    let (status, _, message) = count(&["ply > 2", "--first-match"]);
+    assert!(status == 2 && message.contains("--positions"), "{message}");
+    let args =
+        [&["filter", "g.pgn", "-o", "one.epd", "--where"], &first[..1], &first[2..]].concat();
+    assert_eq!(scratch.run(&args).status, 0);
+    assert_eq!(scratch.run(&["count", "one.epd", "--where", "fmvn == 2"]).out, "3\n");
+    let records = scratch.run(&["filter", "one.epd", "--where", "check", "--first-match"]);
+    assert!(records.status == 2 && records.err.contains("is for"), "{}", records.err);
+}

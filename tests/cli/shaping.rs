@@ -606,6 +606,29 @@ fn edit_changes_some_records_in_place() {
     assert!(unmet.err.contains("no record has `bmm`: did you mean `bm`?"), "{}", unmet.err);
 }
 
+/// Of a file of text, `edit --if` changes the lines of the changed records and no other byte.
+#[test]
+fn edit_keeps_the_other_lines_byte_for_byte() {
+    let other = format!("\u{feff}# suite \r\n \t\n{START}  id \"a\"; bm e4 d2d4;\r\n#  end\n");
+    let last = format!("{KINGS} 3 40");
+    let scratch = Scratch::with("a.epd", format!("{other}{PAWN} ce 5;\n{last}"));
+    scratch.write("b.epd", format!("{last}\n"));
+    let edit = ["edit", "--set", "ce=7", "--if", "ce > 0"];
+    let of = |args: &[&str]| out(&scratch, &[&edit[..], args].concat());
+    let changed = format!("{other}{PAWN} ce 7;\n{last}");
+    assert_eq!(of(&["a.epd"]), changed);
+    assert_eq!(of(&["a.epd", "b.epd"]), format!("{changed}\n{last}\n"));
+    of(&["a.epd", "-o", "a.epd"]);
+    assert_eq!(scratch.text("a.epd"), changed);
+    // Nothing to change: a record that is selected keeps its line too.
+    assert_eq!(of(&["a.epd"]), changed);
+    // In another form, or without some of the records, all lines are made anew.
+    for args in [&["--format", "fen"][..], &["--counters", "ops"], &["--where", "pieces > 2"]] {
+        let made = of(&[&["a.epd"], args].concat());
+        assert!(!made.contains("  id"), "{args:?}: {made}");
+    }
+}
+
 #[test]
 fn a_number_without_a_pattern_is_explained() {
     let done = suite().run(&["edit", "--number", "id", "suite.epd"]);
@@ -1053,6 +1076,8 @@ fn positions_of_games_are_written_once() {
     assert!(done.out.starts_with(
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - fmvn 1; hmvc 0; sm e4;"
     ));
+    let moves = ", 2 of them with another next move (sm) than the one that is kept\n";
+    assert!(done.err.contains(moves), "{}", done.err);
     // Records that are not from games may contradict each other.
     scratch.run(&["convert", "g.pgn", "r.epd"]);
     let done = scratch.run(&["dedupe", "r.epd", "--deny-conflicts"]);

@@ -246,6 +246,16 @@ fn one_page_has_all_that_it_needs() {
     assert!(page == scratch.text("again.html"));
 }
 
+/// `verify` reads the libraries of a site, and takes no other file of it for a damaged one.
+#[test]
+fn a_site_is_verified() {
+    let scratch = sources();
+    site(&scratch, &["games.pgn", "suite.epd", "-o", "public"]);
+    let verified = scratch.run(&["verify", "public"]);
+    assert_eq!(verified.status, 0, "{}{}", verified.out, verified.err);
+    assert_eq!(verified.out.matches(": no damage found").count(), 2, "{}", verified.out);
+}
+
 #[test]
 fn what_cannot_be_published_is_refused() {
     let scratch = sources();

@@ -118,7 +118,7 @@ fn a_store_without_a_commit_does_not_stay() {
     assert_eq!(count(&scratch), "1");
 }
 
-/// An import that another program left: `verify` and `stats` report its records that wait, and the next
+/// An import that another program left: `verify`, `stats` and `count` report its records that wait, and the next
 /// import merges them first.
 #[test]
 fn records_that_wait_are_reported_and_merged() {
@@ -133,8 +133,8 @@ fn records_that_wait_are_reported_and_merged() {
     drop(importer);
     store.close().unwrap();
     let note = format!("{waiting} records of an interrupted import wait in s.epdb.runs");
-    for command in ["verify", "stats"] {
-        let done = scratch.run(&[command, "s.epdb"]);
+    for command in [&["verify"][..], &["stats"], &["count"], &["count", "--where", "check"]] {
+        let done = scratch.run(&[command, &["s.epdb"]].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         assert!(done.err.contains(&note), "{}", done.err);
     }

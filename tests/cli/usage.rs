@@ -290,6 +290,22 @@ fn pages_are_found_by_name_and_similar_names_are_suggested() {
     let wrong = scratch.run(&["help", "normalyze"]);
     assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains("is it `normalize`?"), "{}", wrong.err);
+    for word in ["format", "formats", "archive", "store", "engines"] {
+        let wrong = scratch.run(&["help", word]);
+        assert_eq!(wrong.status, 2, "{word}");
+        let pages: Vec<&str> =
+            wrong.err.split('`').filter_map(|it| it.strip_prefix("epdb help ")).collect();
+        assert!(pages.len() > 1, "{word}: {}", wrong.err);
+        for page in pages {
+            assert_eq!(scratch.run(&["help", page]).status, 0, "{word}: {page}");
+        }
+    }
+    let reverse = scratch.run(&["sort", "--reverse", "--by", "id"]);
+    assert!(
+        reverse.status == 2 && reverse.err.contains("\n  tip: a minus sign"),
+        "{}",
+        reverse.err
+    );
     let unknown = scratch.run(&["count", "--treads", "2"]);
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("--threads"), "{}", unknown.err);

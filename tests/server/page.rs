@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::browser::{browser, installed};
+use crate::browser::tools;
 use crate::scratch::Scratch;
 use crate::server::Running;
 use crate::skipped::skipped;
@@ -180,18 +180,6 @@ fn the_page_lies_below_the_base_path() {
     assert_eq!(get("/chess/explorer/").status(), 200);
     assert_eq!(get("/chess/explorer/assets/explorer.js").status(), 200);
     assert_eq!(get("/").status(), 404);
-}
-
-/// The browser, node and the scripts of the tests, or why they cannot run.
-pub(super) fn tools() -> Result<[PathBuf; 3], &'static str> {
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
-    let browser = browser().ok_or("no chromium is installed")?;
-    let node = installed("node").ok_or("no node is installed")?;
-    if scripts.join("node_modules/playwright-core").exists() {
-        Ok([browser, node, scripts])
-    } else {
-        Err("`npm ci` was not run in tests/browser")
-    }
 }
 
 #[test]

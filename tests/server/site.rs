@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use crate::page::{served, tools};
+use crate::browser::tools;
+use crate::page::served;
 use crate::scratch::Scratch;
 use crate::server::Running;
 use crate::skipped::skipped;

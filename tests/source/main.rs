@@ -26,9 +26,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions};
 use epdb_chess::error::{self, At, ErrorKind, Result};
 use epdb_chess::model::{EpdRecord, Game};
-use epdb_chess::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
+use epdb_chess::text::pgn::{GamePosition, GameReader, PgnReadOptions, PositionOptions};
 use epdb_source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
 };
@@ -427,16 +428,22 @@ fn counted_bytes_are_the_share_that_was_read() {
 
 /// All items of a text of games, as text, read on this number of threads.
 fn items_on(threads: usize, games: &str, options: &SourceOptions) -> Vec<String> {
+    items_of("a.pgn", threads, games.as_bytes(), options)
+}
+
+/// All items of a file of games, and the summary, as text.
+fn items_of(name: &str, threads: usize, games: &[u8], options: &SourceOptions) -> Vec<String> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut items = Vec::new();
-    let source = Source::from_bytes("a.pgn", games, options).unwrap();
+    let source = Source::from_bytes(name, games, options).unwrap();
     let read = || {
         source.read(&mut |item| {
             items.push(format!("{item:?}"));
             Ok::<_, error::Error>(ControlFlow::Continue(()))
         })
     };
-    pool.install(read).unwrap();
+    let summary = pool.install(read).unwrap();
+    items.push(format!("{summary:?}"));
     items
 }
 
@@ -488,6 +495,53 @@ fn games_are_the_same_on_any_number_of_threads() {
     };
     let text = rest.clone();
     assert!(items_on(3, &text, &options) == items_on(1, &text, &options));
+}
+
+/// PGC is cut after games. What damage takes away depends neither on the cuts nor on the threads.
+#[test]
+fn games_in_pgc_are_the_same_on_any_number_of_threads() {
+    let encoded = |options: &PgcEncodeOptions| {
+        let text = many_games().concat();
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let mut all = Vec::new();
+        while let Some(read) = reader.next_game().unwrap() {
+            if let Ok(game) = read.game {
+                pgc::encode(game, options, &mut all).unwrap();
+            }
+        }
+        all
+    };
+    let checked = encoded(&PgcEncodeOptions::EXTENDED);
+    let unchecked = encoded(&PgcEncodeOptions { no_checksum: true, ..PgcEncodeOptions::EXTENDED });
+    let mut changed = checked.clone();
+    (1..40).for_each(|nth| changed[nth * 20_000] ^= 0x10);
+    let illegal = b"\x05\x03\x02\x0d\xff\x06";
+    let options = SourceOptions::default();
+    for files in [
+        &[&unchecked[..]][..],
+        &[&checked],
+        &[&unchecked, &checked, &unchecked],
+        &[&unchecked, illegal, &unchecked],
+        &[&unchecked, &illegal.repeat(100_000), &unchecked],
+        &[&unchecked, b"\0\0", &unchecked],
+        &[&unchecked, b"\x06", &unchecked],
+        &[&unchecked, b"\x06".repeat(400_000).as_slice(), &unchecked],
+        &[&unchecked, b"\x05", &unchecked],
+        &[&unchecked, b"\x0a\x01\0%", &unchecked],
+        &[&unchecked, b"\x0b", &unchecked],
+        &[&changed],
+        &[&unchecked, &checked[..checked.len() - 3]],
+    ] {
+        let file = files.concat();
+        let alone = items_of("a.pgc", 1, &file, &options);
+        assert!(items_of("a.pgc", 3, &file, &options) == alone, "{} bytes", file.len());
+    }
+    let options = SourceOptions { positions: Some(PositionOptions::default()), ..options };
+    let alone = items_of("a.pgc", 1, &checked, &options);
+    assert!(items_of("a.pgc", 3, &checked, &options) == alone);
+    let options = SourceOptions { encode: Some(Arc::new(Events)), ..Default::default() };
+    let encoded = items_of("a.pgc", 3, &checked, &options);
+    assert!(encoded.iter().any(|item| item.contains("encoded: Some")));
 }
 
 /// Appends the name of the event, and refuses the events that end in 5.

@@ -10,9 +10,9 @@ import { Failed, load } from "../../src/explorer/reader.js";
 import { built, games, hostOf, random, run, serve } from "./files.mjs";
 
 const wasm = fs.readFileSync(path.join(built, "explorer.wasm"));
-const model = fs.readFileSync(path.join(built, "shipped.bin"));
+const model = fs.readFileSync(path.join(built, "shipped.model"));
 const tally = fs.readFileSync(path.join(built, "tally.wasm"));
-const openings = fs.readFileSync(path.join(built, "openings.zst"));
+const openings = fs.readFileSync(path.join(built, "openings.table"));
 const open = (host) => load(wasm, { model, tally, openings, fetch: host?.fetch });
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "epdb-reader-"));

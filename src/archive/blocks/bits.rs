@@ -1,6 +1,5 @@
 //! Numbers as bits, the lowest first: plain, Rice and gamma codes.
 
-/// Writer of bits.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
@@ -40,8 +39,7 @@ impl BitWriter {
         self.put(u64::from(value) - (1 << bits), bits);
     }
 
-    /// Writes a truncated binary code of a number below `end`. Low numbers take a bit less than
-    /// high ones.
+    /// Writes a truncated binary code of a number below `end`: low numbers take a bit less.
     pub(super) fn put_below(&mut self, value: u32, end: u32) {
         let bits = end.ilog2();
         let short = (2u64 << bits) - u64::from(end);
@@ -97,7 +95,6 @@ impl<'a> BitReader<'a> {
         (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
-    /// Skips bits.
     pub(super) const fn skip(&mut self, bits: usize) {
         self.at += bits;
     }

@@ -79,8 +79,7 @@ impl Block {
         }
     }
 
-    /// The rows of a range of records. Rows are positions as numbers, which can be compared without
-    /// making records.
+    /// The rows of a range of records: positions as numbers, which can be compared as they are.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
@@ -102,7 +101,6 @@ impl Block {
         Refusal::Damaged.at(PART, self.first)
     }
 
-    /// Decodes the record at a place.
     pub(super) fn record(&self, place: usize) -> Result<EpdRecord, ArchiveError> {
         let record = match &self.records {
             BlockRecords::Rows { read, .. } => match read.rows.get(place) {
@@ -118,7 +116,6 @@ impl Block {
         record.ok_or_else(|| self.damaged())
     }
 
-    /// Decodes all records from a place on.
     pub(super) fn records_from(&self, place: usize) -> Result<Vec<EpdRecord>, ArchiveError> {
         self.records_in(place..usize::MAX)
     }
@@ -139,8 +136,7 @@ impl Block {
         }
     }
 
-    /// Adds the selected ones of the records with these numbers. Records whose positions exclude them are not
-    /// decoded.
+    /// Adds the selected records with these numbers. Only those whose positions may match are decoded.
     pub(super) fn select(
         &self,
         numbers: Range<u64>,
@@ -181,7 +177,7 @@ impl Block {
         match &self.records {
             BlockRecords::Text(_) => places.iter().map(|&place| self.record(place)).collect(),
             BlockRecords::Rows { read, operations, start, memory_bytes } => {
-                records_of(read, places, (operations, start), max_memory.min(*memory_bytes))
+                records_of(read, places, operations, start, max_memory.min(*memory_bytes))
                     .map_err(|refusal| refusal.at(PART, self.first))
             }
         }
@@ -195,9 +191,9 @@ impl Block {
         record: impl FnOnce() -> Result<EpdRecord, ArchiveError>,
         out: &mut Vec<u8>,
     ) -> Result<(), ArchiveError> {
-        match self.rows().get(place).filter(|row| !row.has_operations()) {
-            Some(row) => row.write_text(out).ok_or_else(|| self.damaged()),
-            None => {
+        match self.rows().get(place) {
+            Some(row) if !row.has_operations() => row.write_text(out).ok_or_else(|| self.damaged()),
+            _ => {
                 epd::format(&record()?, &FormatOptions::default(), out);
                 Ok(())
             }
@@ -248,7 +244,8 @@ const LINES_TOGETHER: usize = 512;
 fn records_of(
     read: &ReadRows,
     places: &[usize],
-    (operations, start): (&[u8], &InitialModel),
+    operations: &[u8],
+    start: &InitialModel,
     memory_bytes: usize,
 ) -> Result<Vec<EpdRecord>, Refusal> {
     let rows = &read.rows;
@@ -291,8 +288,7 @@ fn is_written(operation: &Operation) -> bool {
     ascends && operands.iter().all(is_taken)
 }
 
-/// Puts operations into the record of a row. Returns false if no record has this row and these
-/// operations.
+/// Puts operations into the record of a row. Returns false if no record has both.
 fn put_operations(
     record: &mut EpdRecord,
     operations: Vec<Operation>,
@@ -330,8 +326,7 @@ fn read_line(line: &[u8]) -> Option<EpdRecord> {
     (canonical == line).then_some(record)
 }
 
-/// Parses a line of text in an archive. A line of six fields is a FEN; any other line is EPD in the
-/// standard profile.
+/// Parses a line of text in an archive: FEN if it has six fields, otherwise EPD, both standard.
 pub(super) fn parse_line(line: &[u8]) -> Option<EpdRecord> {
     let is_fen = !line.ends_with(b";") && line.iter().filter(|&&byte| byte == b' ').count() == 5;
     if is_fen {

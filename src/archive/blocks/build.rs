@@ -48,7 +48,6 @@ pub(crate) struct BlockSegmentBuilder {
     steps: OnceLock<Vec<Option<Step>>>,
 }
 
-/// A coded segment.
 pub(crate) struct CodedSegment {
     pub coder: u8,
     pub flags: u8,
@@ -68,8 +67,7 @@ struct CodedOperations {
     blocks: Vec<Vec<u8>>,
 }
 
-/// The rows of a block, and the records of the block that have operations, each with its place in
-/// the block.
+/// The rows of a block, and its records with operations, each with its place in the block.
 struct BlockOperations<'a> {
     rows: &'a [Row],
     steps: &'a [Option<Step>],
@@ -106,15 +104,13 @@ const TRAINED: usize = 1 << 13;
 const LOOKED_AT: usize = 64;
 /// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
-/// Approximate number of records in a block of compressed text. It is large, because zstd needs
-/// repetition.
+/// Approximate number of records in a block of text: many, because zstd needs repetition.
 const TEXT_BLOCK: usize = 1 << 14;
 /// Compression level of zstd for blocks of text.
 const TEXT_LEVEL: i32 = 19;
 
 impl BlockSegmentBuilder {
-    /// Makes a builder for records from the number `first` on, with their keys if there is an
-    /// index.
+    /// Makes a builder for records from number `first` on, with their keys if there is an index.
     pub(crate) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
         let keys = has_index.then(Vec::new);
         BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
@@ -155,7 +151,6 @@ impl BlockSegmentBuilder {
         &self.order
     }
 
-    /// Adds a record.
     pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let row = Row::from_record(record);
         if row.has_operations() {
@@ -177,8 +172,7 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Adds the row of a record. If the record has operations, its binary form must have been added
-    /// before.
+    /// Adds the row of a record, whose binary form was added before if it has operations.
     fn push_row(&mut self, row: Row, position: &Position) {
         self.forget();
         if row.has_operations() {
@@ -211,18 +205,18 @@ impl BlockSegmentBuilder {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
-    /// Returns up to `count` records, from the record number `first` of the segment on. `decode`
-    /// decodes the records that have operations; it gets the number of a record in the segment, and
-    /// bytes that begin with the record.
+    /// Returns the records with some numbers in the segment, which may end before the numbers do.
+    /// `decode` decodes the records that have operations; it gets the number of a record, and bytes
+    /// that begin with the record.
     fn records(
         &self,
-        (first, count): (usize, usize),
+        numbers: Range<usize>,
         decode: impl Fn(usize, &[u8]) -> Result<EpdRecord, DecodeError>,
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let end = (first + count).min(self.rows.len());
-        let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
-        let mut records = Vec::with_capacity(end - first);
-        for number in first..end {
+        let numbers = numbers.start..numbers.end.min(self.rows.len());
+        let mut with = self.ends.partition_point(|&(owner, _)| (owner as usize) < numbers.start);
+        let mut records = Vec::with_capacity(numbers.len());
+        for number in numbers {
             let record = match self.ends.get(with) {
                 Some(&(owner, _)) if owner as usize == number => {
                     let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -273,13 +267,15 @@ impl BlockSegmentBuilder {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
         let mut best = self.code_by_tree(&operations, block_records)?;
-        let are_few = self.rows.len() <= FEW;
-        if let Some(shipped) = are_few.then(tree::shipped).flatten() {
+        if self.rows.len() <= FEW
+            && let Some(shipped) = tree::shipped()
+        {
             let encoder = shipped.encoder();
             if self.is_promising(&encoder, &best) {
-                let coder = (CODER_SHIPPED, Vec::new());
                 let encode = |_, rows: &[Row]| encoder.encode(rows);
-                let coded = self.code_positions(coder, encode, &operations, block_records)?;
+                let (coder, model) = (CODER_SHIPPED, Vec::new());
+                let coded =
+                    self.code_positions(coder, model, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
         }
@@ -295,42 +291,39 @@ impl BlockSegmentBuilder {
     ) -> Result<CodedSegment, ArchiveError> {
         let training = TrainingSet::new(&self.rows, block_records as usize, self.steps());
         let (model, encoder) = training.build(&training.best_plan());
-        let coder = (CODER_TREE, model.write());
         let encode = |first, rows: &[Row]| encoder.encode(first, rows);
-        self.code_positions(coder, encode, operations, block_records)
+        self.code_positions(CODER_TREE, model.write(), encode, operations, block_records)
     }
 
-    /// The step from each row to the next. To find the steps takes all threads, so only one thread
-    /// may call this.
+    /// The step from each row to the next. Finding them takes all threads, so only one may call
+    /// this.
     fn steps(&self) -> &[Option<Step>] {
         self.steps.get_or_init(|| tree::steps(&self.rows))
     }
 
-    /// Default number of records in a block. If records have long operations, the number is
-    /// smaller.
+    /// Default number of records in a block; smaller if records have long operations.
     pub(crate) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(MAX_DEFAULT_RECORDS);
         }
         let steps = self.steps();
-        let most = MAX_RECORDS_WITH_OPERATIONS as usize;
-        let step = self.rows.len().div_ceil(most * MEASURED);
+        let max = MAX_RECORDS_WITH_OPERATIONS as usize;
+        let step = self.rows.len().div_ceil(max * MEASURED);
         let start = InitialModel::default();
-        let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))
+        let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(max))
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
             .map(|block| {
-                let block = self.block_operations(steps, (block * most, most))?;
+                let block = self.block_operations(steps, block, max)?;
                 Ok((block.rows.len(), block.encode(&start).len()))
             })
             .collect::<Result<_, ArchiveError>>()?;
         let records: usize = blocks.iter().map(|&(records, _)| records).sum();
         let bytes: usize = blocks.iter().map(|&(_, bytes)| bytes).sum();
         let bytes = bytes + BYTES_OF_RECORD * records;
-        Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, most) as u32)
+        Ok((BLOCK_OPERATIONS * records / bytes.max(1)).clamp(1, max) as u32)
     }
 
-    /// Codes the operations of all blocks.
     fn code_operations(&self, per_block: usize) -> Result<CodedOperations, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(CodedOperations::default());
@@ -341,7 +334,7 @@ impl BlockSegmentBuilder {
         let sample: Vec<BlockOperations> = (0..blocks)
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
-            .map(|block| self.block_operations(steps, (block * per_block, per_block)))
+            .map(|block| self.block_operations(steps, block, per_block))
             .collect::<Result<_, _>>()?;
         let len = |start: &InitialModel| -> usize {
             sample.par_iter().map(|block| block.encode(start).len()).sum()
@@ -353,22 +346,21 @@ impl BlockSegmentBuilder {
         let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
         let blocks = (0..blocks)
             .into_par_iter()
-            .map(|block| {
-                let block = self.block_operations(steps, (block * per_block, per_block))?;
-                Ok(block.encode(&start))
-            })
+            .map(|block| Ok(self.block_operations(steps, block, per_block)?.encode(&start)))
             .collect::<Result<_, ArchiveError>>()?;
         Ok(CodedOperations { start: bytes, blocks })
     }
 
-    /// Returns the rows of a block of `count` rows, and its records with operations. `steps` has the
-    /// step from each row of the segment to the next.
+    /// Returns the rows of a block, and its records with operations. `steps` has the step from each
+    /// row of the segment to the next.
     fn block_operations<'a>(
         &'a self,
         steps: &'a [Option<Step>],
-        (first, count): (usize, usize),
+        block: usize,
+        per_block: usize,
     ) -> Result<BlockOperations<'a>, ArchiveError> {
-        let end = (first + count).min(self.rows.len());
+        let first = block * per_block;
+        let end = (first + per_block).min(self.rows.len());
         let rows = &self.rows[first..end];
         let mut records = Vec::new();
         if rows.iter().any(Row::has_operations) {
@@ -376,7 +368,7 @@ impl BlockSegmentBuilder {
                 let next = steps[number].and_then(|step| Some((step.ordinal()?, step.mv)));
                 record::decode_unspelled(bytes, next)
             };
-            let read = self.records((first, count), decode)?;
+            let read = self.records(first..end, decode)?;
             for (place, record) in read.into_iter().enumerate() {
                 let position = *record.position();
                 let kept = into_operations(record);
@@ -393,7 +385,8 @@ impl BlockSegmentBuilder {
     /// block.
     fn code_positions(
         &self,
-        (coder, model): (u8, Vec<u8>),
+        coder: u8,
+        model: Vec<u8>,
         encode: impl Fn(usize, &[Row]) -> Vec<Interval> + Sync,
         operations: &CodedOperations,
         block_records: u32,
@@ -479,12 +472,11 @@ impl BlockSegmentBuilder {
         }))
     }
 
-    /// Formats records as text. Returns `None` if the text is too long or does not parse to the
-    /// same records.
+    /// Formats records as text; `None` if it is too long or does not parse to the same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
         let decode = |_, bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
-        for record in self.records((first, count), decode)? {
+        for record in self.records(first..first + count, decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
             if block::parse_line(&text[start..]).as_ref() != Some(&record)

@@ -3,19 +3,18 @@
 //! last.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
 use crate::columns::Row;
 use crate::error::{ArchiveError, Refusal};
 
-/// Maximum number of cached values.
 const MAX_CACHED: usize = 256;
 
 /// A cache of values of segments. The values that were used last are kept.
 pub(super) struct SegmentCache<T> {
-    /// For each cached value the index of its segment, and the value. The value that was used last
-    /// comes first.
+    /// The segment's index and the value, for each cached value. The one used last comes first.
     kept: Mutex<Vec<(usize, Slot<T>)>>,
     /// Name of the values in errors.
     part: &'static str,
@@ -108,6 +107,11 @@ impl Window {
     pub(super) const fn end(&self) -> u64 {
         self.first + self.rows.len() as u64
     }
+
+    /// The rows with some numbers, which the window has.
+    pub(super) fn rows(&self, numbers: &Range<u64>) -> &[Row] {
+        &self.rows[(numbers.start - self.first) as usize..(numbers.end - self.first) as usize]
+    }
 }
 
 /// The last window that was made; `None` before the first.
@@ -126,8 +130,7 @@ impl LastWindow {
     }
 }
 
-/// The blocks that were searched last. A position and the positions after its moves are often in
-/// one block.
+/// The blocks that were searched last. Positions one move apart are often in one block.
 #[derive(Default)]
 pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
 
@@ -135,10 +138,8 @@ pub(super) struct RecentBlocks(Mutex<VecDeque<(BlockPlace, Arc<Block>)>>);
 type BlockPlace = (usize, u32);
 
 impl RecentBlocks {
-    /// Maximum number of blocks.
     pub(super) const MAX: usize = 32;
 
-    /// Returns a block if it is in the cache.
     pub(super) fn get(&self, place: BlockPlace) -> Option<Arc<Block>> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = blocks.iter().position(|(of, _)| *of == place)?;

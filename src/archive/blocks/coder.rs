@@ -23,9 +23,7 @@ pub(super) struct SegmentCoder {
     operations: Arc<InitialModel>,
 }
 
-/// The coder of the rows of a segment.
 enum RowCoder {
-    /// Position model of the segment.
     Tree(Box<PositionModel>),
     /// Position model that is built into epdb.
     Shipped(&'static PositionModel),
@@ -55,8 +53,7 @@ impl<'a> CoderBytes<'a> {
 }
 
 impl SegmentCoder {
-    /// Reads the coder of a segment. If its model needs more than about `memory_bytes`, the coder
-    /// is refused.
+    /// Reads the coder of a segment; refuses a model that needs more than about `memory_bytes`.
     pub(super) fn read(
         segment: &BlockSegment,
         bytes: &CoderBytes<'_>,
@@ -76,10 +73,10 @@ impl SegmentCoder {
         };
         let operations = match segment.operation_start {
             Section { len: 0, .. } => InitialModel::default(),
-            section => {
-                let bytes = Some(&*bytes.operation_start).filter(|bytes| section.holds(bytes));
-                bytes.and_then(InitialModel::read).ok_or(Refusal::Damaged)?
+            section if section.holds(&bytes.operation_start) => {
+                InitialModel::read(&bytes.operation_start).ok_or(Refusal::Damaged)?
             }
+            _ => return Err(Refusal::Damaged),
         };
         Ok(SegmentCoder { rows, operations: Arc::new(operations) })
     }
@@ -126,12 +123,12 @@ impl SegmentCoder {
         let mut coded = Vec::new();
         let mut tails = Vec::new();
         for block in blocks {
-            let mut tail = &*block.bytes;
-            let rows = if segment.has_operations {
-                take_sized(&mut tail).unwrap_or_default()
-            } else {
-                std::mem::take(&mut tail)
-            };
+            let mut rows = &*block.bytes;
+            let mut tail: &[u8] = &[];
+            if segment.has_operations {
+                tail = rows;
+                rows = take_sized(&mut tail).unwrap_or_default();
+            }
             coded.push((RansDecoder::new(rows), block.records as usize));
             tails.push(tail.to_vec());
         }

@@ -60,12 +60,10 @@ pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), Archi
     if !(1..=4).contains(&width) {
         return Err(corrupt);
     }
-    let group = block as usize / GROUP;
+    let start = block as usize / GROUP * (PLACE + GROUP * width);
     let nth = block as usize % GROUP;
-    let group = groups.get(group * (PLACE + GROUP * width)..);
-    let Some((place, lens)) = group.and_then(|group| group.split_first_chunk::<PLACE>()) else {
-        return Err(corrupt);
-    };
+    let group = groups.get(start..).unwrap_or_default();
+    let Some((place, lens)) = group.split_first_chunk::<PLACE>() else { return Err(corrupt) };
     let mut place = u64::from_le_bytes(*place);
     let mut lens = lens.chunks_exact(width).map(|len| {
         let mut bytes = [0; 4];

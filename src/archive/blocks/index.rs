@@ -41,11 +41,9 @@ struct Tail {
     bucket_bits: u8,
     /// Number of bits of a key that are stored in the bucket.
     rest_bits: u8,
-    /// Rice parameter of the differences of keys: the number of low bits that are written
-    /// unchanged.
+    /// Rice parameter of the differences of keys: number of low bits that are written as they are.
     plain_bits: u8,
-    /// Width in bytes of the end of a bucket in the directory: four, or eight if four are not
-    /// enough.
+    /// Width in bytes of the end of a bucket in the directory: four, or eight if necessary.
     end_bytes: u8,
     /// Number of index blocks.
     blocks: U32,
@@ -135,7 +133,6 @@ struct Bucket {
     bits: BitWriter,
     /// The current key.
     open: u64,
-    /// Blocks of the current key.
     blocks: Vec<u32>,
 }
 
@@ -195,7 +192,6 @@ fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     }
 }
 
-/// Reader of the index.
 pub(super) struct BlockIndex<'a> {
     file: &'a ArchiveBytes,
     /// Range of the buckets in the file.
@@ -222,9 +218,11 @@ impl<'a> BlockIndex<'a> {
             return Err(corrupt());
         }
         let key_bits = u32::from(tail.bucket_bits) + u32::from(tail.rest_bits);
-        let whole = key_bits <= 64 && tail.plain_bits <= 32 && [4, 8].contains(&tail.end_bytes);
-        let buckets = 1u64.checked_shl(tail.bucket_bits.into()).filter(|_| whole);
-        let split = buckets
+        if key_bits > 64 || tail.plain_bits > 32 || ![4, 8].contains(&tail.end_bytes) {
+            return Err(corrupt());
+        }
+        let split = 1u64
+            .checked_shl(tail.bucket_bits.into())
             .and_then(|buckets| buckets.checked_mul(tail.end_bytes.into()))
             .and_then(|len| rest.checked_sub(len))
             .filter(|split| *split >= start)
@@ -233,7 +231,6 @@ impl<'a> BlockIndex<'a> {
         Ok(BlockIndex { file, buckets: start..split, ends, tail, identity })
     }
 
-    /// Number of buckets.
     pub(super) const fn buckets(&self) -> u64 {
         1 << self.tail.bucket_bits
     }
@@ -253,12 +250,10 @@ impl<'a> BlockIndex<'a> {
         Ok(start..end)
     }
 
-    /// Number of the bucket that has a key.
     fn bucket_of(&self, key: u64) -> u64 {
         self.cut(key).checked_shr(self.tail.rest_bits.into()).unwrap_or(0)
     }
 
-    /// Range of the bucket that has a key.
     pub(super) fn range_of(&self, key: u64) -> Result<Range<u64>, ArchiveError> {
         self.range(self.bucket_of(key))
     }
@@ -328,7 +323,6 @@ impl<'a> BlockIndex<'a> {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
-    /// Begins a search for keys.
     pub(super) const fn search(&self) -> KeySearch<'_, 'a> {
         KeySearch { index: self, bucket: None }
     }
@@ -376,17 +370,18 @@ struct BucketReader<'a> {
 }
 
 impl BucketReader<'_> {
-    /// Reads the next key, or `None` after the last. The blocks of the previous key must have been
-    /// taken.
+    /// Reads the next key, or `None` after the last. The blocks of the previous one must be taken.
     fn next_key(&mut self) -> Result<Option<u64>, ArchiveError> {
         let Some(keys) = self.keys.checked_sub(1) else { return Ok(None) };
         self.keys = keys;
         let rest_bits = self.tail.rest_bits.into();
-        let rest = self.blocks.bits.take_rice(self.tail.plain_bits.into());
-        let rest = rest.and_then(|difference| self.next.checked_add(difference));
-        let rest = rest.filter(|&rest| rest <= mask(rest_bits));
-        let begun = rest.zip(self.blocks.begin(self.tail.blocks.get()));
-        let (rest, ()) = begun.ok_or(ArchiveError::corrupt_at(PART, self.number))?;
+        let corrupt = ArchiveError::corrupt_at(PART, self.number);
+        let difference = self.blocks.bits.take_rice(self.tail.plain_bits.into());
+        let rest = match difference.and_then(|difference| self.next.checked_add(difference)) {
+            Some(rest) if rest <= mask(rest_bits) => rest,
+            _ => return Err(corrupt),
+        };
+        self.blocks.begin(self.tail.blocks.get()).ok_or(corrupt)?;
         self.next = rest.saturating_add(1);
         Ok(Some(self.number.checked_shl(rest_bits).unwrap_or(0) | rest))
     }
@@ -402,8 +397,7 @@ pub(super) struct Blocks<'a> {
     all: u32,
     /// Number of blocks that were not taken yet.
     left: u32,
-    /// Rice parameter of the differences: the number of low bits of a difference that are written
-    /// unchanged.
+    /// Rice parameter of the differences: number of low bits that are written as they are.
     plain_bits: u32,
     /// The lowest number that the next block can have; `None` before the first block.
     next: Option<u64>,

@@ -74,7 +74,6 @@ pub(crate) struct BlockSegment {
     pub separators: Section,
 }
 
-/// The bytes of a block.
 struct EncodedBlock<'a> {
     bytes: Cow<'a, [u8]>,
     /// Number of the first record of the block.
@@ -125,18 +124,15 @@ impl BlockSegment {
         self.separators.len > 0
     }
 
-    /// The separators.
     fn separators<'a>(&self, file: &'a ArchiveBytes) -> Result<Separators<'a>, ArchiveError> {
         let bytes = self.separators.kept(file, "separators")?;
         Ok(Separators::new(bytes, self.index_blocks(), self.span.identity))
     }
 
-    /// Number of blocks.
     const fn blocks(&self) -> u32 {
         self.span.records.div_ceil(self.block_records)
     }
 
-    /// Number of index blocks.
     fn index_blocks(&self) -> u64 {
         self.span.records.div_ceil(self.index_records).into()
     }
@@ -201,11 +197,5 @@ impl BlockSegment {
             self.blocks.offset + start.saturating_sub(slack)..self.blocks.offset + end
         }));
         ranges
-    }
-
-    /// Checks that the blocks follow each other and fill their section.
-    fn verify_directory(&self, file: &ArchiveBytes) -> Result<(), ArchiveError> {
-        let directory = self.directory.kept(file, "block directory")?;
-        directory::check(directory, self.blocks(), self.blocks.len as usize)
     }
 }

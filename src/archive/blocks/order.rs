@@ -66,14 +66,16 @@ fn best_plain(numbers: &[u32], width: u32) -> u32 {
     best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
 }
 
-/// Returns the bytes of the numbers of a piece.
 fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     let mut bits = BitWriter::default();
     let plain = best_plain(numbers, width);
     bits.put(plain.into(), PLAIN_BITS);
     let mut before = None;
     for &number in numbers {
-        let near = before.filter(|_| plain != ALL_PLAIN).map(|before| difference(number, before));
+        let near = match before {
+            Some(before) if plain != ALL_PLAIN => Some(difference(number, before)),
+            _ => None,
+        };
         match near {
             Some(near) if near >> plain < FAR.into() => bits.put_rice(near, plain),
             _ => {
@@ -131,8 +133,7 @@ impl<'a> Order<'a> {
         check::strip_placed(self.identity, piece as u64, bytes).map(BitReader::new)
     }
 
-    /// Numbers of the records at a range of places. Places and numbers count from the start of the
-    /// segment.
+    /// Numbers of the records at a range of places. Both count from the start of the segment.
     pub(super) fn numbers(&self, places: Range<usize>) -> Result<Vec<u32>, ArchiveError> {
         let mut numbers = Vec::with_capacity(places.len());
         let mut next = places.start;
@@ -157,12 +158,12 @@ impl<'a> Order<'a> {
             first = places.start;
         }
         for place in first..places.end {
-            let number = match before.filter(|_| plain != ALL_PLAIN) {
-                Some(before) => match bits.take_some_ones(FAR)? {
+            let number = match before {
+                Some(before) if plain != ALL_PLAIN => match bits.take_some_ones(FAR)? {
                     FAR => bits.take(width)? as u32,
                     high => after(before, u64::from(high) << plain | bits.take(plain)?)?,
                 },
-                None => bits.take(width)? as u32,
+                _ => bits.take(width)? as u32,
             };
             if number >= self.records {
                 return None;
@@ -181,8 +182,7 @@ impl<'a> Order<'a> {
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Makes the inverse of an order. An order whose inverse takes more than `memory_bytes` is
-    /// refused.
+    /// Makes the inverse of an order; refuses one whose inverse takes more than `memory_bytes`.
     pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;
@@ -194,9 +194,11 @@ impl Places {
         for start in (0..records).step_by(PIECE) {
             let numbers = order.numbers(start..records.min(start + PIECE));
             for (place, number) in (start as u32..).zip(numbers.map_err(|_| Refusal::Damaged)?) {
-                if std::mem::replace(&mut places[number as usize], place) != NONE {
+                let slot = &mut places[number as usize];
+                if *slot != NONE {
                     return Err(Refusal::Damaged);
                 }
+                *slot = place;
             }
         }
         Ok(Places(places))
@@ -207,7 +209,6 @@ impl Places {
         self.0.get(number as usize).copied()
     }
 
-    /// Memory in bytes.
     pub(super) fn cost(&self) -> usize {
         size_of_val(&self.0[..])
     }

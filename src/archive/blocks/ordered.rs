@@ -76,16 +76,30 @@ impl BlockReader {
         Ok(window)
     }
 
+    /// Returns the numbers of the first records of a range that are made at once, and a window that
+    /// has them. When the end of the range is reached, the window is not kept.
+    fn next_window(
+        &self,
+        place: usize,
+        range: &Range<u64>,
+    ) -> Result<(Range<u64>, Arc<Window>), ArchiveError> {
+        let window = self.window(place, range.start)?;
+        let end = range.end.min(window.end()).min(range.start + STEP);
+        if end == range.end {
+            self.last_window().set(None);
+        }
+        Ok((range.start..end, window))
+    }
+
     fn read_window(&self, place: usize, first: u64) -> Result<Window, ArchiveError> {
         let segment = &self.segments()[place];
-        let max = (self.memory_bytes() / 4 / size_of::<Row>()).max(1) as u64;
-        let len = max.min(segment.span.end() - first);
+        let len = self.rows_in_memory().min(segment.span.end() - first);
         let mut rows = vec![Row::default(); len as usize];
         let mut is_read = vec![false; len as usize];
         let together = self.blocks_in_memory(place).min(TOGETHER);
         let blocks: Vec<u32> = (0..segment.blocks()).collect();
         for blocks in blocks.chunks(together) {
-            for block in self.scattered_blocks(place, blocks)? {
+            for block in self.map_blocks(place, blocks, |&number| number, |_, block| block)? {
                 let len = segment.block_len(block.first());
                 let numbers = self.numbers(segment, block.first()..block.first() + len)?;
                 let read = block.rows_in(0..len as usize)?;
@@ -104,8 +118,7 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// Reads records, beginning with the first of a range. Returns at least one. The segment has
-    /// sorted rows.
+    /// Reads one or more records from the start of a range. The segment has sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,
@@ -116,13 +129,8 @@ impl BlockReader {
         if self.are_few(place, &range) {
             return Ok(vec![self.record(range.start)?]);
         }
-        let window = self.window(place, range.start)?;
-        let end = range.end.min(window.end()).min(range.start + STEP);
-        let rows =
-            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize];
-        if end == range.end {
-            self.last_window().set(None);
-        }
+        let (numbers, window) = self.next_window(place, &range)?;
+        let rows = window.rows(&numbers);
         let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
     }
@@ -136,22 +144,16 @@ impl BlockReader {
         selected: &mut Selected,
     ) -> Result<u64, ArchiveError> {
         let segment = &self.segments()[place];
-        let end = range.end.min(segment.span.end());
-        let window = self.window(place, range.start)?;
-        let end = end.min(window.end()).min(range.start + STEP);
-        let rows =
-            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize];
-        for (number, row) in (range.start..end).zip(rows) {
+        let range = range.start..range.end.min(segment.span.end());
+        let (numbers, window) = self.next_window(place, &range)?;
+        for (number, row) in numbers.clone().zip(window.rows(&numbers)) {
             let corrupt = || ArchiveError::corrupt_at("record", number);
             let position = row.position().ok_or_else(corrupt)?;
             if select.may_take(&Setup::from(&position)) {
                 selected.put(number, row.record().ok_or_else(corrupt)?, select);
             }
         }
-        if end == range.end {
-            self.last_window().set(None);
-        }
-        Ok(end)
+        Ok(numbers.end)
     }
 
     /// Appends the canonical text of records, beginning with the first record of a range. Appends
@@ -171,17 +173,11 @@ impl BlockReader {
             out.push(b'\n');
             return Ok(range.start + 1);
         }
-        let window = self.window(place, range.start)?;
-        let end = range.end.min(window.end()).min(range.start + STEP);
-        for row in
-            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize]
-        {
+        let (numbers, window) = self.next_window(place, &range)?;
+        for row in window.rows(&numbers) {
             row.write_text(out).ok_or_else(corrupt)?;
             out.push(b'\n');
         }
-        if end == range.end {
-            self.last_window().set(None);
-        }
-        Ok(end)
+        Ok(numbers.end)
     }
 }

@@ -80,7 +80,8 @@ impl PartEntries {
     pub(crate) fn push_blocks(
         &mut self,
         segment: &BlockSegmentBuilder,
-        (first, index_records): (u64, u32),
+        first: u64,
+        index_records: u32,
     ) -> Result<(), ArchiveError> {
         for (block, records) in (first..).zip(segment.blocks(index_records)) {
             let block = index_block(block)?;

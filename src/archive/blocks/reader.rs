@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::BlockSegment;
 use super::block::Block;
 use super::cache::{LastWindow, RecentBlocks, SegmentCache, Shared};
 use super::coder::{CoderBytes, SegmentCoder};
 use super::index::BlockIndex;
 use super::order::Places;
+use super::{BlockSegment, directory};
 use crate::columns::{COLUMNS, NAMES, Row};
 use crate::damage::Damage;
 use crate::error::ArchiveError;
@@ -105,7 +105,6 @@ impl BlockReader {
         &self.segments
     }
 
-    /// Approximate memory for reading, in bytes.
     pub(super) const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
@@ -129,7 +128,6 @@ impl BlockReader {
         self.coders.made(place).is_some()
     }
 
-    /// Decodes some blocks of a segment.
     pub(super) fn blocks(
         &self,
         place: usize,
@@ -148,15 +146,6 @@ impl BlockReader {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))
         };
         blocks.map(or_error).collect()
-    }
-
-    /// Decodes blocks of a segment. If they are many, all threads do so.
-    pub(super) fn scattered_blocks(
-        &self,
-        place: usize,
-        blocks: &[u32],
-    ) -> Result<Vec<Block>, ArchiveError> {
-        self.map_blocks(place, blocks, |&number| number, |_, block| block)
     }
 
     /// Decodes blocks of a segment and maps them by `make`. If they are many, all threads do so.
@@ -184,13 +173,17 @@ impl BlockReader {
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 
+    /// Number of rows that fit into memory; at least one.
+    pub(super) fn rows_in_memory(&self) -> u64 {
+        (self.memory_bytes / 4 / size_of::<Row>()).max(1) as u64
+    }
+
     /// Number of decoded blocks of a segment that fit into memory; at least one.
     pub(super) fn blocks_in_memory(&self, place: usize) -> usize {
         let records = self.segments[place].block_records as usize;
         (self.memory_bytes / 4 / records.saturating_mul(2 * size_of::<Row>()).max(1)).max(1)
     }
 
-    /// Decodes a block of a segment.
     pub(super) fn block(&self, place: usize, block: u32) -> Result<Block, ArchiveError> {
         let mut blocks = self.blocks(place, block..block + 1)?;
         blocks.pop().ok_or(ArchiveError::corrupt("block directory"))
@@ -388,9 +381,12 @@ impl BlockReader {
         Ok(false)
     }
 
-    /// Checks that the blocks of each segment follow each other.
+    /// Checks in each segment that the blocks follow each other and fill their section.
     pub(crate) fn verify_directories(&self) -> Result<(), ArchiveError> {
-        self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))
+        self.segments.iter().try_for_each(|segment| {
+            let directory = segment.directory.kept(&self.bytes, "block directory")?;
+            directory::check(directory, segment.blocks(), segment.blocks.len as usize)
+        })
     }
 }
 

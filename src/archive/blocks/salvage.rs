@@ -12,8 +12,7 @@ use epdb_chess::model::EpdRecord;
 type Visit<'v, E> = dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E> + 'v;
 
 impl BlockReader {
-    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
-    /// the range.
+    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
     pub(crate) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
@@ -25,10 +24,15 @@ impl BlockReader {
                 continue;
             }
             let flow = match self.damage_of_all(place, &own)? {
-                Some(damage) => match (damage.records, visit(Salvaged::Damage(damage))?) {
-                    (0, ControlFlow::Continue(())) => self.salvage_blocks(place, own, visit)?,
-                    (_, flow) => flow,
-                },
+                Some(damage) => {
+                    let are_lost = damage.records > 0;
+                    let flow = visit(Salvaged::Damage(damage))?;
+                    if are_lost || flow.is_break() {
+                        flow
+                    } else {
+                        self.salvage_blocks(place, own, visit)?
+                    }
+                }
                 None if segment.is_ordered() => self.salvage_ordered(place, own, visit)?,
                 None => self.salvage_blocks(place, own, visit)?,
             };
@@ -80,7 +84,7 @@ impl BlockReader {
             let read = self.block(place, number).and_then(|block| block.records_in(places));
             let records = Damage::or_none(read)?.filter(|records| records.len() == len);
             let Some(records) = records else {
-                let damage = self.damage(place, number, numbers.start, len as u64, true);
+                let damage = self.damage(place, number, numbers.start, len as u64);
                 if visit(Salvaged::Damage(damage))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -93,15 +97,8 @@ impl BlockReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The damage of a block that has some records of a range.
-    fn damage(
-        &self,
-        place: usize,
-        block: u32,
-        first: u64,
-        records: u64,
-        in_sequence: bool,
-    ) -> Damage {
+    /// The damage of a block that has some records of a range, without gaps from `first` on.
+    fn damage(&self, place: usize, block: u32, first: u64, records: u64) -> Damage {
         let before = self.segments()[..place].iter().map(|segment| u64::from(segment.blocks()));
         let segment = &self.segments()[place];
         let range = segment.ranges(self.bytes(), std::iter::once(block)).ok();
@@ -111,7 +108,7 @@ impl BlockReader {
             _ => segment.blocks.offset..segment.blocks.offset + segment.blocks.len,
         };
         let number = before.sum::<u64>() + u64::from(block);
-        Damage { part: DamagedPart::Block, number, bytes, first, records, in_sequence }
+        Damage { part: DamagedPart::Block, number, bytes, first, records, in_sequence: true }
     }
 
     /// Passes the records of a segment with sorted rows to `visit`, in the order of their numbers.
@@ -121,7 +118,7 @@ impl BlockReader {
         own: Range<u64>,
         visit: &mut Visit<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let max = (self.memory_bytes() / 4 / size_of::<Row>()).max(1) as u64;
+        let max = self.rows_in_memory();
         let mut next = own.start;
         while next < own.end {
             let window = next..own.end.min(next + max);
@@ -163,9 +160,9 @@ impl BlockReader {
         let read = Damage::or_none(read)?.filter(|rows| rows.iter().all(usable));
         let Some(read) = read else {
             let lost = numbers.iter().filter(|number| window.contains(number));
-            let first = lost.clone().min();
-            let records = lost.count() as u64;
-            return Ok(first.map(|&first| self.damage(place, number, first, records, false)));
+            let Some(&first) = lost.clone().min() else { return Ok(None) };
+            let damage = self.damage(place, number, first, lost.count() as u64);
+            return Ok(Some(Damage { in_sequence: false, ..damage }));
         };
         for (row, number) in read.into_iter().zip(numbers) {
             let nth = number.checked_sub(window.start).and_then(|nth| rows.get_mut(nth as usize));

@@ -171,7 +171,7 @@ impl<'a> Separators<'a> {
         Ok((separators, end))
     }
 
-    /// Reads the separator above all boards, and the first separator of each group, after checking their
+    /// Reads the separator above all boards and the first of each group, after checking the
     /// checksum.
     fn top(
         &self,
@@ -186,7 +186,10 @@ impl<'a> Separators<'a> {
             left = left.checked_sub(1)?;
             let taken = Separator::take(&first, &mut bits);
             first = taken.unwrap_or_default();
-            Some(taken.filter(|_| left > 0 || bits.is_at_end()).ok_or_else(corrupt))
+            Some(match taken {
+                Some(key) if left > 0 || bits.is_at_end() => Ok(key),
+                _ => Err(corrupt()),
+            })
         });
         Ok((end, firsts))
     }

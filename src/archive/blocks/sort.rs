@@ -123,13 +123,11 @@ impl BlockSegmentBuilder {
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
-    /// The bytes of the section with the original order.
     pub(crate) fn order_section(&self) -> Vec<u8> {
         order::write(self.order(), self.identity())
     }
 
-    /// The bytes of the section with the separators of sorted records. An index block has `records`
-    /// records.
+    /// The section with the separators of sorted records. An index block has `records` records.
     pub(crate) fn separators_section(&self, records: u32) -> Vec<u8> {
         let blocks = self.rows().chunks(records as usize);
         let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
@@ -169,8 +167,7 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
 struct SortColumn {
     /// For each row the number of its value.
     numbers: Vec<u32>,
-    /// For each value: the number of rows with a lower value. In the sorted order, the rows of the
-    /// value begin there.
+    /// For each value the number of rows with a lower one, which is where its rows begin.
     starts: Vec<u32>,
 }
 

@@ -15,8 +15,7 @@ use epdb_base::threads::make_in_order;
 use epdb_chess::codec::key::position_key;
 
 impl BlockReader {
-    /// Reads all records. If there is an index, it must have the entries of these records and no
-    /// others.
+    /// Reads all records. An index must have the entries of these records and no others.
     pub(crate) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else {
@@ -122,13 +121,13 @@ impl BlockReader {
                 if nth > 0 && next <= last {
                     return Err(corrupt());
                 }
-                (last, nth) = (next, nth + 1);
+                last = next;
+                nth += 1;
             }
         }
         if last.0 < end { Ok(()) } else { Err(corrupt()) }
     }
 
-    /// All entries of the index.
     fn entries(&self, index: &BlockIndex) -> Result<IndexEntries, ArchiveError> {
         let mut entries = IndexEntries::new(self.memory_bytes() / 8);
         for bucket in 0..index.buckets() {
@@ -138,8 +137,7 @@ impl BlockReader {
     }
 }
 
-/// Digest of the set of entries of an index. It does not depend on the order of the entries or on
-/// repeated entries.
+/// Digest of the set of entries of an index, whatever their order and how often they occur.
 fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {

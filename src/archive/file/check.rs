@@ -32,8 +32,7 @@ pub(crate) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Removes the checksum at the end of the bytes. `None` if the checksum is wrong for these bytes in
-/// this place.
+/// Removes the checksum at the end. `None` if it is wrong for these bytes in this place.
 #[inline]
 pub(crate) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, check) = bytes.split_last_chunk()?;

@@ -22,7 +22,6 @@ pub(crate) const fn len(sections: usize) -> usize {
     MAGIC.len() + size_of::<SegmentEntry>() + sections * size_of::<SectionEntry>() + CHECK
 }
 
-/// The bytes of a head.
 pub(crate) fn bytes(segment: &SegmentEntry, sections: &[SectionEntry]) -> Vec<u8> {
     let mut head = [&MAGIC[..], segment.as_bytes(), sections.as_bytes()].concat();
     head.extend_from_slice(&crc32c::crc32c(&head).to_le_bytes());
@@ -61,7 +60,6 @@ impl Heads {
         self.end.min(file.size())..file.size()
     }
 
-    /// The sections of the segments.
     pub(crate) fn table(&self) -> Result<SectionTable, ArchiveError> {
         SectionTable::of_heads(&self.sections)
     }

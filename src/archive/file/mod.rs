@@ -73,8 +73,7 @@ pub(super) fn file_id(table: &[u8]) -> FileId {
     id
 }
 
-/// The last bytes of the file, written after everything else. The section table precedes the
-/// footer.
+/// The last bytes of the file, written last. The section table precedes them.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Footer {
@@ -101,7 +100,6 @@ pub(super) const SORTED: u16 = 1;
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SegmentEntry {
-    /// Number of the first record of the segment.
     pub(super) first_record: U64,
     /// Number of the first index block of the segment. An index block is a group of `index_records`
     /// consecutive records. The position index leads to index blocks.
@@ -228,7 +226,6 @@ impl Footer {
             && (cfg!(fuzzing) || self.id == file_id(table))
     }
 
-    /// Reads the footer of a file.
     pub(super) fn parse(file: &ArchiveBytes) -> Result<&Footer, ArchiveError> {
         let len = file.size();
         let start = len

@@ -61,7 +61,6 @@ pub trait ReadRanges: fmt::Debug + Send + Sync {
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()>;
 }
 
-/// The bytes of an archive.
 #[derive(Clone)]
 pub(crate) enum ArchiveBytes {
     /// A file on this machine, or bytes in memory.
@@ -111,7 +110,6 @@ impl ArchiveBytes {
         }
     }
 
-    /// Size in bytes.
     pub(crate) fn size(&self) -> u64 {
         match self {
             ArchiveBytes::Local(bytes) => bytes.len() as u64,

@@ -110,8 +110,7 @@ impl SectionKind {
         )
     }
 
-    /// True if the section may be empty. A section of any other kind is left out if it would be
-    /// empty.
+    /// True if the section may be empty. Empty sections of other kinds are left out.
     const fn may_be_empty(self) -> bool {
         matches!(
             self,
@@ -211,7 +210,6 @@ impl Section {
     }
 }
 
-/// An entry of the section table.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct SectionEntry {
@@ -257,8 +255,7 @@ impl SectionEntry {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
-    /// Kind of the section; `None` if this reader does not know the kind and may ignore the
-    /// section.
+    /// Kind of the section; `None` if this reader does not know it and may ignore it.
     fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
         let kind = self.kind.get();
         let flags = self.flags.get();
@@ -280,7 +277,6 @@ impl SectionEntry {
 
 const TABLE: &str = "section table";
 
-/// A section of a file.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct SectionRef {
     /// Kind; `None` if this reader does not know it.
@@ -339,7 +335,6 @@ impl SectionTable {
         Ok(SectionTable(listed))
     }
 
-    /// All sections.
     pub(crate) fn each(&self) -> impl Iterator<Item = &SectionRef> {
         self.0.iter()
     }

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use super::sections::Section;
 
-/// Size of a cache line in bytes.
 pub(crate) const CACHE_LINE: u64 = 64;
 
 /// Size of a write. A system may keep pieces of this size in huge pages. A lookup then waits for

@@ -48,11 +48,11 @@ pub(crate) fn decode(
             let operations = model.record(&mut decoder, links, &subject);
             operations.map(|operations| visit(place, operations))
         } else {
-            model.pass(&mut decoder, links, (place, position))
+            model.pass(&mut decoder, links, place, position)
         };
         match read {
             Some(()) => {}
-            None if let Some(unknown) = model.unknown() => return Err(unknown),
+            None if let Some(unknown) = model.unknown => return Err(unknown),
             None if model.cost() <= memory_bytes || memory_bytes >= paid => {
                 return Err(Refusal::Damaged);
             }

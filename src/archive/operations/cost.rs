@@ -4,8 +4,7 @@
 
 use epdb_chess::model::{Operand, TallyPart};
 
-/// Cost of an operation, of an operand without its text, or of a move of a tally: its approximate
-/// bytes of memory.
+/// Cost of an operation, an operand without its text, or a move of a tally: about its memory.
 const EACH: usize = 32;
 /// Cost of a part of a tally, in approximate bytes of memory.
 const OF_PART: usize = 16;
@@ -31,8 +30,7 @@ pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
     parts.iter().map(|part| OF_PART + EACH * part.moves.len()).sum()
 }
 
-/// The cost of decoding (approximate bytes of memory) of all operations so far, and the limit of
-/// this cost.
+/// The cost of decoding all operations so far, in about bytes of memory, and its limit.
 #[derive(Debug)]
 pub(super) struct Cost {
     spent: usize,
@@ -64,7 +62,6 @@ impl Cost {
         self.add(EACH + text)
     }
 
-    /// The remaining cost.
     pub(super) const fn left(&self) -> usize {
         self.limit.saturating_sub(self.spent)
     }

@@ -14,8 +14,7 @@ use crate::adaptive::{
 use crate::move_links::MoveLinks;
 use epdb_chess::model::Opcode;
 
-/// Maximum number of opcodes without a number in an initial model. It is also the maximum number of
-/// lists of opcodes.
+/// Maximum number of opcodes without a number, and of lists of opcodes, in an initial model.
 const MAX_LISTED: usize = 64;
 /// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;
@@ -45,14 +44,14 @@ impl InitialModel {
             // This cannot fail, because the opcodes are distinct and have no number.
             let _ = state.opcodes.add(opcode);
         }
-        let opcodes = state.opcodes.opcodes().len();
+        let opcodes = state.opcodes.opcodes.len();
         state.restart(&shapes, opcodes);
         for (mut links, subjects) in blocks {
             let mut model = OperationModel::new(state, usize::MAX);
             for subject in &subjects {
                 model.record(&mut BitTrainer, &mut links, subject);
             }
-            state = model.into_state();
+            state = model.state;
             state.restart(&shapes, opcodes);
         }
         InitialModel(state)
@@ -96,9 +95,9 @@ fn frequent<'a>(
     let mut others = most_frequent(opcodes);
     others.sort_unstable();
     let mut known = numbered;
-    others.iter().for_each(|&opcode| {
+    for &opcode in &others {
         let _ = known.add(opcode);
-    });
+    }
     shapes.retain(|shape, _| shape.iter().all(|&opcode| known.field(opcode).is_some()));
     (others, most_frequent(shapes))
 }
@@ -116,7 +115,7 @@ fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationSt
     let mut numbers = IntegerModel::default();
     code_opcodes(coder, &mut numbers, given, &mut read)?;
     code_shapes(coder, &mut numbers, given, &mut read)?;
-    for place in 0..read.opcodes.opcodes().len() {
+    for place in 0..read.opcodes.opcodes.len() {
         let own = given.fields.get(place).and_then(Option::as_ref);
         if numbers.code(coder, own.is_some().into()) != 0 {
             let integers = own.map(|own| own.integers.clone()).unwrap_or_default();
@@ -141,9 +140,12 @@ fn code_opcodes(
     read: &mut OperationState,
 ) -> Option<()> {
     let mut bytes = SymbolModel::new(8);
-    let given = given.opcodes.opcodes().get(usize::from(NUMBERED)..).unwrap_or_default();
-    let len = numbers.code(coder, given.len() as u64) as usize;
-    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
+    let given = given.opcodes.opcodes.get(usize::from(NUMBERED)..).unwrap_or_default();
+    let listed = numbers.code(coder, given.len() as u64) as usize;
+    if listed > MAX_LISTED {
+        return None;
+    }
+    for nth in 0..listed {
         let given = given.get(nth).map_or(&[][..], Opcode::as_bytes);
         let len = numbers.code(coder, given.len() as u64).min(MAX_OPCODE) as usize;
         let name: Vec<u8> = (0..len)
@@ -157,23 +159,28 @@ fn code_opcodes(
 /// Maximum length of an opcode.
 const MAX_OPCODE: u64 = 15;
 
-/// Codes the lists of opcodes.
 fn code_shapes(
     coder: &mut impl BitCoder,
     numbers: &mut IntegerModel,
     given: &OperationState,
     read: &mut OperationState,
 ) -> Option<()> {
-    let known = read.opcodes.opcodes().to_vec();
-    let len = numbers.code(coder, given.opcodes.shapes().len() as u64) as usize;
+    let known = read.opcodes.opcodes.to_vec();
+    let listed = numbers.code(coder, given.opcodes.shapes.len() as u64) as usize;
+    if listed > MAX_LISTED {
+        return None;
+    }
     let mut shapes: Vec<Arc<[Opcode]>> = Vec::new();
-    for nth in 0..Some(len).filter(|&len| len <= MAX_LISTED)? {
-        let given_shape = given.opcodes.shapes().get(nth).map_or(&[][..], |shape| &shape[..]);
+    for nth in 0..listed {
+        let given_shape = given.opcodes.shapes.get(nth).map_or(&[][..], |shape| &shape[..]);
         let len = numbers.code(coder, given_shape.len() as u64) as usize;
+        if len > known.len() {
+            return None;
+        }
         let mut shape: Vec<Opcode> = Vec::new();
-        for nth in 0..Some(len).filter(|&len| len <= known.len())? {
-            let opcode = given_shape.get(nth).and_then(|&opcode| given.opcodes.field(opcode));
-            let place = numbers.code(coder, opcode.unwrap_or(0) as u64) as usize;
+        for at in 0..len {
+            let given_place = given_shape.get(at).and_then(|&opcode| given.opcodes.field(opcode));
+            let place = numbers.code(coder, given_place.unwrap_or(0) as u64) as usize;
             let opcode = *known.get(place)?;
             if shape.last().is_some_and(|&last| last >= opcode) {
                 return None;

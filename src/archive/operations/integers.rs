@@ -17,8 +17,7 @@ pub(super) struct IntegerOperandModel {
     by_relation: [Predictions; 2],
 }
 
-/// Maximum of an average in [`Predictions::left`], in quarter bits: four times the length of the
-/// longest integer.
+/// Maximum of an average in [`Predictions::left`]: the longest integer, in quarter bits.
 const MAX_LEFT: u64 = 4 * 128;
 
 /// Statistics of the predictions.
@@ -55,13 +54,11 @@ impl IntegerOperandModel {
         (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
     }
 
-    /// Forgets the previous integer.
     pub(super) fn restart(&mut self) {
         self.before = 0;
     }
 
-    /// Codes the parts that the initial model of a segment needs: the averages, and a flag for each
-    /// model that exists.
+    /// Codes the parts of the initial model of a segment: averages, and a flag for each model made.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
         for (own, read) in self.by_relation.iter().zip(&mut read.by_relation) {

@@ -44,7 +44,6 @@ impl Lanes {
         Lanes(vectors::shifted_right::<BY>(self.0))
     }
 
-    /// Shifts signed numbers.
     #[inline(always)]
     pub(super) fn shifted_right_signed<const BY: i32>(self) -> Lanes {
         Lanes(vectors::shifted_right_signed::<BY>(self.0))
@@ -56,8 +55,7 @@ impl Lanes {
         Lanes(vectors::least(self.0, other.0))
     }
 
-    /// Compares pairs of signed numbers. All bits of a number are set if the first of the pair is
-    /// less, otherwise none.
+    /// Compares pairs of signed numbers: sets all bits of a number if the first is less, else none.
     #[inline(always)]
     pub(super) fn is_less(self, other: Lanes) -> Lanes {
         Lanes(vectors::is_less(self.0, other.0))

@@ -55,14 +55,14 @@ impl PreviousOperands {
     /// Makes the operands of an opcode in a skipped record. `field` is the number of the opcode.
     pub(super) fn pass(
         operands: Vec<Operand>,
-        (field, is_line): (usize, bool),
+        field: usize,
+        is_line: bool,
         record: &Arc<SkippedRecord>,
     ) -> PreviousOperands {
         let record = Arc::clone(record);
         PreviousOperands { operands, passed: Some(SkippedOperands { record, field, is_line }) }
     }
 
-    /// Text of the operand at a place.
     pub(super) fn text(&self, place: usize) -> Option<Vec<u8>> {
         let operand = self.operands.get(place)?;
         let Some(passed) = &self.passed else { return Some(operand.text()) };
@@ -76,8 +76,10 @@ impl PreviousOperands {
 impl SkippedOperands {
     fn san(&self, before: &[Operand], mv: Move) -> Option<Vec<u8>> {
         let mut now = self.record.position.playable()?;
-        for operand in before.iter().filter(|_| self.is_line) {
-            if let Operand::Move { mv, .. } = operand {
+        for operand in before {
+            if let Operand::Move { mv, .. } = operand
+                && self.is_line
+            {
                 now = now.after(*mv);
             }
         }

@@ -53,7 +53,7 @@ pub(super) struct ListModel {
 /// The lists of a record so far.
 #[derive(Default)]
 pub(super) struct RecordLists {
-    moves: Vec<Move>,
+    pub(super) moves: Vec<Move>,
     /// SANs of `moves`; empty if they were not made.
     sans: Vec<San>,
     numbers: Vec<u32>,
@@ -64,7 +64,8 @@ impl RecordLists {
     /// [`TextKind::Plain`]. If the text is a list, the list is stored, as the decoder also does.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> TextKind {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
-            (self.moves, self.sans) = (moves, Vec::new());
+            self.moves = moves;
+            self.sans.clear();
             TextKind::Moves
         } else if let Some(numbers) = numbers_of(text) {
             self.numbers = numbers;
@@ -104,11 +105,6 @@ impl RecordLists {
         Some(text)
     }
 
-    /// The last list of moves.
-    pub(super) fn moves(&self) -> &[Move] {
-        &self.moves
-    }
-
     /// The text of the last list of moves.
     pub(super) fn text_of_moves(&mut self, root: &Playable) -> Vec<u8> {
         self.sans = self.moves.iter().map(|&mv| san::format(root, mv)).collect();
@@ -116,7 +112,6 @@ impl RecordLists {
     }
 }
 
-/// The text of a list of moves.
 pub(super) fn text_of(root: &Playable, moves: &[Move]) -> Vec<u8> {
     let sans: Vec<San> = moves.iter().map(|&mv| san::format(root, mv)).collect();
     joined(&sans)
@@ -186,7 +181,6 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl ListModel {
-    /// Codes a list of moves.
     pub(super) fn moves(
         &mut self,
         coder: &mut impl BitCoder,
@@ -207,7 +201,8 @@ impl ListModel {
             let place = coder.uniform(place as u32, rest.len() as u32)?;
             moves.push(rest.remove(place as usize));
         }
-        (found.moves, found.sans) = (moves, Vec::new());
+        found.moves = moves;
+        found.sans.clear();
         Some(())
     }
 

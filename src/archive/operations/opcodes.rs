@@ -13,17 +13,16 @@ pub(super) const NUMBERED: u8 = 51;
 /// Maximum number of operations of a record that a decoder accepts: more do not fit into a record.
 const MAX_OPERATIONS: usize = epdb_chess::codec::record::MAX_LEN;
 
-/// The models of lists of opcodes.
 #[derive(Clone)]
 pub(super) struct OpcodeModel {
     /// Lists of opcodes of previous records. The list that was used last comes first.
-    shapes: Vec<Arc<[Opcode]>>,
+    pub(super) shapes: Vec<Arc<[Opcode]>>,
     /// Model of the index of a list in `shapes`.
     place: IntegerModel,
     /// Model of the length of a new list.
     len: IntegerModel,
     /// The numbered opcodes, then others in the order of their first occurrence.
-    opcodes: Vec<Opcode>,
+    pub(super) opcodes: Vec<Opcode>,
     /// The number of each opcode that has no number in the format. It is the index of the opcode in
     /// `opcodes`.
     others: HashMap<Opcode, usize>,
@@ -32,7 +31,6 @@ pub(super) struct OpcodeModel {
     name: [SymbolModel; 2],
 }
 
-/// The opcodes below [`NUMBERED`], by number.
 static NUMBERED_OPCODES: LazyLock<Vec<Opcode>> = LazyLock::new(|| {
     let numbered = (0..NUMBERED).filter_map(StandardOpcode::with_number);
     numbered.map(|entry| entry.opcode).collect()
@@ -68,11 +66,6 @@ impl OpcodeModel {
         Some(())
     }
 
-    /// All known opcodes.
-    pub(super) fn opcodes(&self) -> &[Opcode] {
-        &self.opcodes
-    }
-
     /// Restarts with these lists, and with only the first `opcodes` opcodes.
     pub(super) fn start_with(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.shapes = shapes.to_vec();
@@ -80,12 +73,6 @@ impl OpcodeModel {
         self.others.retain(|_, place| *place < opcodes);
     }
 
-    /// The lists of opcodes so far.
-    pub(super) fn shapes(&self) -> &[Arc<[Opcode]>] {
-        &self.shapes
-    }
-
-    /// Codes the opcodes of a record.
     pub(super) fn shape(
         &mut self,
         coder: &mut impl BitCoder,

@@ -22,21 +22,20 @@ use epdb_chess::text::san;
 /// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
 
-/// Maximum number of operands of an operation that a decoder accepts: more do not fit into a
-/// record.
+/// Maximum number of operands that a decoder accepts: more do not fit into a record.
 const MAX_OPERANDS: usize = epdb_chess::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and its state so far.
 pub(super) struct OperationModel {
-    state: OperationState,
+    pub(super) state: OperationState,
     /// Models of lists, made for the first list.
     lists: Option<ListModel>,
     /// Model of texts, made for the first text.
     text: Option<TextModel>,
     /// Cost of the records so far.
     cost: Cost,
-    /// Set if a decoder meets an operand or a text of an unknown kind.
-    unknown: Option<Refusal>,
+    /// Set if a decoder meets an operand or a text of an unknown kind, which ends the decoding.
+    pub(super) unknown: Option<Refusal>,
 }
 
 /// The part of an [`OperationModel`] that the initial model of a segment sets.
@@ -60,8 +59,7 @@ pub(crate) struct Subject<'a> {
 struct CodedRecord {
     /// Place of the record in the block.
     place: usize,
-    /// True if a move leads from the position of the previous record to the position of this
-    /// record.
+    /// True if a move leads from the previous record's position to the position of this one.
     follows: bool,
     root: Root,
     /// Kinds of the texts of the record, if the coder is an encoder.
@@ -70,8 +68,7 @@ struct CodedRecord {
     /// Places and kinds of the texts that are derived from the lists. They are made after
     /// everything else is decoded.
     derived: Vec<(Place, TextKind)>,
-    /// True if a decoder skips the record. The texts of the record are then made only if a later
-    /// record needs them.
+    /// True if a decoder skips the record: its texts are made only if a later record needs them.
     is_passed: bool,
     /// Lazy texts so far, except derived ones.
     lazy: Vec<((usize, usize), LazyText)>,
@@ -94,29 +91,19 @@ impl OperationModel {
         OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost), unknown: None }
     }
 
-    /// The adapted state.
-    pub(super) fn into_state(self) -> OperationState {
-        self.state
-    }
-
     /// Cost of the records so far.
     pub(super) const fn cost(&self) -> usize {
         self.cost.spent()
     }
 
-    /// The unknown kind of an operand or a text that ended the decoding, if any.
-    pub(super) const fn unknown(&self) -> Option<Refusal> {
-        self.unknown
-    }
-
-    /// Codes the operations of a record.
     pub(super) fn record(
         &mut self,
         coder: &mut impl BitCoder,
         links: &mut MoveLinks,
         subject: &Subject,
     ) -> Option<Vec<Operation>> {
-        let mut record = self.begin(links, (subject.place, subject.position), false);
+        let is_passed = false;
+        let mut record = self.begin(links, subject.place, subject.position, is_passed);
         let mut operations = self.operations(coder, links, &mut record, subject.operations)?;
         record.put_derived(&mut operations, &mut self.cost)?;
         for operation in &mut operations {
@@ -125,7 +112,7 @@ impl OperationModel {
                 self.state.field(field).before.set(&[]);
             } else {
                 self.state.field(field).before.set(&operation.operands);
-                settle_tally(record.root.get(), operation);
+                parse_tally_operand(record.root.get(), operation);
             }
         }
         Some(operations)
@@ -136,23 +123,23 @@ impl OperationModel {
         &mut self,
         decoder: &mut impl BitCoder,
         links: &mut MoveLinks,
-        subject: (usize, PositionOf),
+        place: usize,
+        position: PositionOf,
     ) -> Option<()> {
-        let mut record = self.begin(links, subject, true);
+        let is_passed = true;
+        let mut record = self.begin(links, place, position, is_passed);
         let operations = self.operations(decoder, links, &mut record, &[])?;
         for (place, text_kind) in std::mem::take(&mut record.derived) {
-            record.root.get().filter(|_| record.lists.have(text_kind))?;
+            if record.root.get().is_none() || !record.lists.have(text_kind) {
+                return None;
+            }
             record.lazy.push(((place.field, place.operand), LazyText::Derived(text_kind)));
         }
-        let passed = Arc::new(SkippedRecord {
-            position: subject.1,
-            lists: record.lists,
-            texts: record.lazy,
-        });
+        let passed = Arc::new(SkippedRecord { position, lists: record.lists, texts: record.lazy });
         for operation in operations {
             let field = self.state.opcodes.field(operation.opcode)?;
             let texts = if record.tally == Some(field) { Vec::new() } else { operation.operands };
-            let before = PreviousOperands::pass(texts, (field, is_line(field)), &passed);
+            let before = PreviousOperands::pass(texts, field, is_line(field), &passed);
             self.state.field(field).before = before;
         }
         Some(())
@@ -162,7 +149,8 @@ impl OperationModel {
     fn begin(
         &self,
         links: &mut MoveLinks,
-        (place, position): (usize, PositionOf),
+        place: usize,
+        position: PositionOf,
         is_passed: bool,
     ) -> CodedRecord {
         CodedRecord {
@@ -196,20 +184,20 @@ impl OperationModel {
         for (nth, &opcode) in shape.iter().enumerate() {
             let given = given.get(nth).map_or(&[][..], |operation| &operation.operands);
             let field = self.state.opcodes.field(opcode)?;
-            let operands = self.operands(coder, links, record, (nth, field), given)?;
+            let operands = self.operands(coder, links, record, nth, field, given)?;
             self.cost.operation()?;
             operations.push(Operation { opcode, operands });
         }
         Some(operations)
     }
 
-    /// Codes the operands of an operation.
     fn operands(
         &mut self,
         coder: &mut impl BitCoder,
         links: &mut MoveLinks,
         record: &mut CodedRecord,
-        (operation, field): (usize, usize),
+        operation: usize,
+        field: usize,
         given: &[Operand],
     ) -> Option<Vec<Operand>> {
         let is_line = is_line(field);
@@ -254,9 +242,15 @@ impl OperationModel {
                         row == Some(record.place) || now().is_some_and(|now| now.is_legal(next))
                     };
                     let next = next.filter(is_legal);
-                    let field = (self.state.field(field), read.len());
-                    let (mv, is_next) = code_move(coder, now, next, field, given)?;
-                    row = row.filter(|_| is_next == is_line).map(|row| row + usize::from(is_line));
+                    let model = self.state.field(field);
+                    let (mv, is_next) = code_move(coder, now, next, model, read.len(), given)?;
+                    row = match row {
+                        // A line is predicted as long as it follows the rows.
+                        Some(row) if is_line && is_next => Some(row + 1),
+                        // A set is predicted until it has the move to the next row.
+                        Some(row) if !is_line && !is_next => Some(row),
+                        _ => None,
+                    };
                     let san = if record.is_passed { San::NONE } else { san::format(now()?, mv) };
                     Operand::Move { mv, san }
                 }
@@ -291,10 +285,11 @@ impl OperationModel {
             from_last: place.checked_sub(1).and_then(|last| links.next_move(last)),
             to_next: links.next_move(place),
         };
-        let most = self.cost.left();
+        let max_cost = self.cost.left();
         let model = &mut self.state.field(TALLY).tallies;
         let model = model.get_or_insert_with(|| Box::new(TallyModel::new()));
-        let tally = model.code(coder, &record.root, relation, (given.map(Tally::parts), most))?;
+        let given_parts = given.map(Tally::parts);
+        let tally = model.code(coder, &record.root, relation, given_parts, max_cost)?;
         if record.is_passed || given.is_some() {
             self.cost.bytes(cost_of_tally(tally))?;
             return Some(Operand::string([]));
@@ -331,7 +326,7 @@ impl OperationModel {
                 if !record.is_passed {
                     return Some(record.lists.text_of_moves(root));
                 }
-                let moves = record.lists.moves().to_vec();
+                let moves = record.lists.moves.to_vec();
                 self.cost.list(moves.len())?;
                 record.lazy.push(((place.field, place.operand), LazyText::Moves(moves)));
                 Some(Vec::new())
@@ -349,7 +344,6 @@ impl OperationModel {
 }
 
 impl OperationState {
-    /// The default state.
     pub(super) fn new() -> OperationState {
         OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
     }
@@ -384,7 +378,7 @@ impl BitModels for OperationState {
 }
 
 /// Turns a string into a tally, if it is a tally that was coded as text.
-fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
+fn parse_tally_operand(root: Option<&Playable>, operation: &mut Operation) {
     let is_tally = || operation.opcode.standard().is_some_and(|it| it.operands == Operands::Tally);
     if let [Operand::Str(text)] = &operation.operands[..]
         && is_tally()
@@ -415,7 +409,8 @@ fn code_move<'n>(
     coder: &mut impl BitCoder,
     now: impl Fn() -> Option<&'n Playable>,
     next: Option<Move>,
-    (field, place): (&mut FieldModel, usize),
+    field: &mut FieldModel,
+    place: usize,
     given: Option<&Operand>,
 ) -> Option<(Move, bool)> {
     let given = match given {
@@ -423,9 +418,9 @@ fn code_move<'n>(
         _ => None,
     };
     let is_next = next.is_some() && field.is_next(coder, place, given == next);
-    let mv = match next.filter(|_| is_next) {
-        Some(next) => next,
-        None => {
+    let mv = match next {
+        Some(next) if is_next => next,
+        _ => {
             let now = now()?;
             let ordinal = given.map_or(Some(0), |mv| ordinal::ordinal(now, mv))?;
             ordinal::pick(now, |count| Some(coder.uniform(ordinal.into(), count.into())? as u16))?

@@ -94,20 +94,20 @@ impl TallyModel {
         }
     }
 
-    /// Forgets the last tally.
     pub(super) fn restart(&mut self) {
         self.last.clear();
         (self.rating, self.year) = (RATING, YEAR);
     }
 
     /// Codes a tally. A decoder gets `None` in place of the parts. The decoder refuses a tally
-    /// whose decoding costs more than `most`.
+    /// whose decoding costs more than `max_cost`.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
         root: &Root,
         relation: Relation,
-        (given, most): (Option<&[TallyPart]>, usize),
+        given: Option<&[TallyPart]>,
+        max_cost: usize,
     ) -> Option<&[TallyPart]> {
         let mut parts = std::mem::take(&mut self.last);
         // The games of the last tally that reach this one.
@@ -121,14 +121,15 @@ impl TallyModel {
         let count = self.parts.code(coder, count as u64).checked_add(1)?;
         for nth in 0..usize::try_from(count).ok()? {
             let given = given.and_then(|given| given.get(nth));
-            let part = self.part(coder, root, (relation, &led), (nth, given))?;
+            let part = self.part(coder, root, relation, &led, nth, given)?;
             let ascends = parts.last().is_none_or(|last| last.cell < part.cell);
             parts.push(part);
-            if !ascends || cost_of_tally(&parts) > most || coder.is_exhausted() {
+            if !ascends || cost_of_tally(&parts) > max_cost || coder.is_exhausted() {
                 return None;
             }
         }
-        (self.last, self.led) = (parts, led);
+        self.last = parts;
+        self.led = led;
         Some(&self.last)
     }
 
@@ -136,14 +137,17 @@ impl TallyModel {
         &mut self,
         coder: &mut impl BitCoder,
         root: &Root,
-        (relation, led): (Relation, &[(Cell, GameCounts)]),
-        (nth, given): (usize, Option<&TallyPart>),
+        relation: Relation,
+        led: &[(Cell, GameCounts)],
+        nth: usize,
+        given: Option<&TallyPart>,
     ) -> Option<TallyPart> {
         let known = led.get(nth).map(|(cell, _)| *cell);
         let is_given = given.is_some_and(|given| Some(given.cell) == known);
-        let cell = match known.filter(|_| coder.adaptive_bit(is_given, &mut self.is_known_cell)) {
-            Some(cell) => cell,
-            None => self.cell(coder, given.map_or_else(Cell::default, |given| given.cell))?,
+        let is_known = known.is_some() && coder.adaptive_bit(is_given, &mut self.is_known_cell);
+        let cell = match known {
+            Some(cell) if is_known => cell,
+            _ => self.cell(coder, given.map_or_else(Cell::default, |given| given.cell))?,
         };
         let led = led.iter().find(|(other, _)| *other == cell).map(|(_, counts)| *counts);
         let given_moves = given.map_or(&[][..], |given| &given.moves);
@@ -156,12 +160,14 @@ impl TallyModel {
                 given_moves.get(nth).map(|one| (one.mv, one.counts)).unzip();
             let is_next = next.is_some()
                 && coder.adaptive_bit(given_move == next, &mut self.is_next[nth.min(1)]);
-            let mv = match next.filter(|_| is_next) {
-                Some(next) => next,
-                None => code_move(coder, root.get()?, &moves, given_move)?,
+            let mv = match next {
+                Some(next) if is_next => next,
+                _ => code_move(coder, root.get()?, &moves, given_move)?,
             };
-            next = next.filter(|&next| next != mv);
-            let counts = self.counts(coder, (nth, led, rest), given_counts)?;
+            if next == Some(mv) {
+                next = None;
+            }
+            let counts = self.counts(coder, nth, led, rest, given_counts)?;
             rest = rest.and_then(|rest| minus(rest, &counts));
             moves.push(MoveTally { mv, san: San::NONE, counts });
         }
@@ -210,17 +216,19 @@ impl TallyModel {
     fn counts(
         &mut self,
         coder: &mut impl BitCoder,
-        (nth, led, rest): (usize, Option<GameCounts>, Option<GameCounts>),
+        nth: usize,
+        led: Option<GameCounts>,
+        rest: Option<GameCounts>,
         given: Option<GameCounts>,
     ) -> Option<GameCounts> {
         let given = given.unwrap_or_default();
         let rest = rest.filter(|rest| rest.games() > 0);
         let without_years = |counts: GameCounts| GameCounts { years: None, ..counts };
-        let is_rest = rest.map(without_years) == Some(without_years(given));
-        let is_rest = rest.filter(|_| coder.adaptive_bit(is_rest, &mut self.is_rest[nth.min(1)]));
-        let mut counts = match is_rest {
-            Some(rest) => rest,
-            None => self.new_counts(coder, &given)?,
+        let is_given = rest.map(without_years) == Some(without_years(given));
+        let is_rest = rest.is_some() && coder.adaptive_bit(is_given, &mut self.is_rest[nth.min(1)]);
+        let mut counts = match rest {
+            Some(rest) if is_rest => rest,
+            _ => self.new_counts(coder, &given)?,
         };
         counts.years = self.years(coder, led.and_then(|led| led.years), given.years)?;
         (counts.is_valid() && counts.games() > 0).then_some(counts)
@@ -241,21 +249,25 @@ impl TallyModel {
         }
         [counts.white, counts.draws, counts.black, counts.unknown] = read;
         // Ratings are decoded only if the number of games is valid.
-        let games = Some(&counts).filter(|counts| counts.is_valid())?.games();
-        counts.elo = self.ratings(coder, (0, self.rating), games, given.elo)?;
+        if !counts.is_valid() {
+            return None;
+        }
+        let games = counts.games();
+        counts.elo = self.ratings(coder, 0, self.rating, games, given.elo)?;
         let expected = counts.elo.sum.checked_div(counts.elo.games).unwrap_or(self.rating);
-        counts.opponents = self.ratings(coder, (1, expected), games, given.opponents)?;
+        counts.opponents = self.ratings(coder, 1, expected, games, given.opponents)?;
         self.rating =
             counts.opponents.sum.checked_div(counts.opponents.games).unwrap_or(self.rating);
         Some(counts)
     }
 
-    /// Codes the ratings of a side. `expected` is the predicted mean, and `all` the number of
-    /// games.
+    /// Codes the ratings of a side: 0 for the side to move, 1 for the other. `expected` is the
+    /// predicted mean, and `all` the number of games.
     fn ratings(
         &mut self,
         coder: &mut impl BitCoder,
-        (side, expected): (usize, u64),
+        side: usize,
+        expected: u64,
         all: u64,
         given: Ratings,
     ) -> Option<Ratings> {
@@ -267,7 +279,10 @@ impl TallyModel {
         let games = match self.rated[side].code(coder, how_many) {
             NONE => return Some(Ratings::default()),
             ALL => all,
-            SOME => Some(self.rated_games[side].code(coder, given.games)).filter(|&it| it > 0)?,
+            SOME => match self.rated_games[side].code(coder, given.games) {
+                0 => return None,
+                games => games,
+            },
             _ => return None,
         };
         let expected = expected.checked_mul(games).filter(|&sum| i64::try_from(sum).is_ok())?;
@@ -346,8 +361,11 @@ fn code_move(
     let legal = u32::from(ordinal::count(root)).checked_sub(counted.len() as u32)?;
     let place = coder.uniform(u32::from(given) - before as u32, legal)?;
     // Each counted move that is not after this place moves it on by one.
-    let pass = |place: u32, &other: &u16| place + u32::from(u32::from(other) <= place);
-    ordinal::move_at(root, counted.iter().fold(place, pass) as u16)
+    let mut found = place;
+    for other in counted {
+        found += u32::from(u32::from(other) <= found);
+    }
+    ordinal::move_at(root, found as u16)
 }
 
 /// The difference of counts, without years.

@@ -13,9 +13,7 @@ use crate::adaptive::BitCoder;
 
 /// Predictions of a context, indexed by hash.
 type Slots = [u16; 1 << 16];
-/// Number of contexts.
 const CONTEXTS: usize = 7;
-/// Number of bits of a probability.
 const PROBABILITY_BITS: u32 = 12;
 const HALF: u16 = 1 << 15;
 /// Number of the lowest bits of a slot. They count the uses of the slot, up to [`COUNT_LIMIT`].
@@ -74,7 +72,6 @@ impl Drop for TextModel {
 
 #[derive(Clone, Default)]
 struct TextState {
-    /// Slots of each context.
     slots: Vec<Slots>,
     weights: Vec<Weights>,
     /// A log with at most [`MAX_CHANGES`] entries, one for each bit that was coded since the
@@ -224,7 +221,6 @@ fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
     }
 }
 
-/// Weights of the contexts.
 #[derive(Copy, Clone)]
 struct Weights {
     /// Low bits of the weights.

@@ -53,7 +53,6 @@ impl TextKinds {
         }
     }
 
-    /// The kind of a text.
     pub(super) fn text_kind(&self, operation: usize, operand: usize) -> TextKind {
         let text_kinds = self.0.get(operation);
         text_kinds
@@ -63,8 +62,7 @@ impl TextKinds {
     }
 }
 
-/// Returns the kind of a text that follows from the text in the previous record; `None` for any
-/// other text.
+/// The kind of a text that follows from the text in the previous record; `None` for others.
 fn repeated(before: Option<Vec<u8>>, text: &[u8]) -> Option<TextKind> {
     let before = before?;
     if before == text {

@@ -41,7 +41,6 @@ impl LevelReader {
         }
     }
 
-    /// The record with a number.
     pub(super) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.record(number),
@@ -72,8 +71,7 @@ impl LevelReader {
         }
     }
 
-    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
-    /// the range.
+    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
     pub(super) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
@@ -111,6 +109,14 @@ impl LevelReader {
     pub(super) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.piece_end(start),
+            LevelReader::Blocks(blocks) => blocks.piece_end(start),
+        }
+    }
+
+    /// The number after the records from which one thread selects from record `start` on.
+    pub(super) fn select_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.select_end(start),
             LevelReader::Blocks(blocks) => blocks.piece_end(start),
         }
     }

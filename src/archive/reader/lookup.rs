@@ -146,7 +146,10 @@ impl<'a> Iterator for Matches<'a> {
         };
         // The end counts as an answer too.
         let next = match self.bytes.intact(next.transpose()) {
-            Ok(None) => self.lost.take().map_or(Ok(None), Err),
+            Ok(None) => match self.lost.take() {
+                Some(lost) => Err(lost),
+                None => Ok(None),
+            },
             next => next,
         };
         if next.is_err() {

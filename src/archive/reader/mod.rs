@@ -315,7 +315,8 @@ impl Archive {
 
     #[cold]
     fn verify_segments_now(&self) -> Result<(), ArchiveError> {
-        self.bytes.intact(self.level.verify_segments(false))?;
+        let is_strict = false;
+        self.bytes.intact(self.level.verify_segments(is_strict))?;
         self.has_own_records.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -325,7 +326,8 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] if one of them is damaged. The end of the file is missing.
     pub fn verify_samples(&self) -> Result<(), ArchiveError> {
-        self.bytes.intact(self.level.verify_segments(true))?;
+        let is_strict = true;
+        self.bytes.intact(self.level.verify_segments(is_strict))?;
         self.whole()
     }
 
@@ -502,6 +504,7 @@ impl Archive {
         self.verify_segments()?;
         let Some(games) = self.bytes.intact(self.kept_games())? else { return Ok(()) };
         self.bytes.intact(games.each(&mut |id, game| {
+            // The game may be zeros in place of a part of the file that was cut off.
             self.bytes.intact::<_, ArchiveError>(Ok(()))?;
             visit(id, game)
         }))

@@ -58,7 +58,7 @@ impl Archive {
             visit(out)?;
             Ok(ControlFlow::Continue(()))
         };
-        self.each_piece(range, read, take).map(drop)
+        self.each_piece(range, |start| self.level.piece_end(start), read, take).map(drop)
     }
 
     /// Passes the records with these numbers to `visit`, in order, until it breaks.
@@ -84,7 +84,7 @@ impl Archive {
             }
             Ok(ControlFlow::Continue(()))
         };
-        self.each_piece(range, read, take)
+        self.each_piece(range, |start| self.level.piece_end(start), read, take)
     }
 
     /// Passes the selected ones of the records with these numbers to `visit`, in order and many at a time, until it
@@ -103,19 +103,21 @@ impl Archive {
             selected.end = self.level.select(range, select, selected)?;
             Ok(selected.end)
         };
-        self.each_piece(range, read, visit)
+        self.each_piece(range, |start| self.level.select_end(start), read, visit)
     }
 
     /// Reads a range in pieces of records that are decoded together, on the threads of the pool, and passes the
-    /// pieces to `take` in order. `read` adds the first records of a range to a piece, and returns the number
-    /// after the last one.
+    /// pieces to `take` in order. `piece_end` returns the number after the piece that begins with a record; `read`
+    /// adds the first records of a range to a piece, and returns the number after the last one.
     fn each_piece<T: Default + Send, E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
+        piece_end: impl Fn(u64) -> Result<u64, ArchiveError>,
         read: impl Fn(Range<u64>, &mut T) -> Result<u64, ArchiveError> + Sync,
         mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let Range { start: mut next, end } = range.start..range.end.min(self.len());
+        let mut next = range.start;
+        let end = range.end.min(self.len());
         // The pieces of records that are stored in another order end where the memory does.
         while !self.level.is_in_order() && next < end {
             let mut piece = T::default();
@@ -127,7 +129,7 @@ impl Archive {
         let pieces = std::iter::from_fn(|| {
             let start = next;
             // Reading a piece that has no end says what is wrong.
-            next = self.level.piece_end(start).map_or(end, |piece_end| piece_end.min(end));
+            next = piece_end(start).map_or(end, |piece_end| piece_end.min(end));
             (start < end).then_some(start..next)
         });
         let make = |records: Range<u64>| {
@@ -166,14 +168,14 @@ impl Archive {
         });
         self.bytes.intact(salvaged)?;
         let is_end = flow.is_continue() && range.end == self.len();
-        let Some(LostEnd { bytes, .. }) = self.lost.as_ref().filter(|_| is_end) else {
-            return Ok(());
-        };
-        let part = DamagedPart::End;
-        let bytes = bytes.clone();
-        let first = self.len();
-        let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
-        visit(Salvaged::Damage(damage)).map(drop)
+        if is_end && let Some(LostEnd { bytes, .. }) = &self.lost {
+            let part = DamagedPart::End;
+            let bytes = bytes.clone();
+            let first = self.len();
+            let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
+            return visit(Salvaged::Damage(damage)).map(drop);
+        }
+        Ok(())
     }
 }
 

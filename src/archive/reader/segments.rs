@@ -76,24 +76,25 @@ impl Segments {
     }
 
     fn cut(&mut self, file: &ArchiveBytes) -> Result<(), ArchiveError> {
-        let is_empty = match self {
-            Segments::Rows(segments) => {
-                segments.last_mut().is_none_or(|last| last.cut(heads::present(file, last.rows)))
-            }
-            Segments::Blocks(segments) => match segments.last_mut() {
-                Some(last) => last.cut(file, heads::present(file, last.blocks))?,
-                None => true,
-            },
-        };
         match self {
-            Segments::Rows(segments) if is_empty => _ = segments.pop(),
-            Segments::Blocks(segments) if is_empty => _ = segments.pop(),
-            _ => {}
+            Segments::Rows(segments) => {
+                let Some(last) = segments.last_mut() else { return Ok(()) };
+                let is_empty = last.cut(heads::present(file, last.rows));
+                if is_empty {
+                    segments.pop();
+                }
+            }
+            Segments::Blocks(segments) => {
+                let Some(last) = segments.last_mut() else { return Ok(()) };
+                let is_empty = last.cut(file, heads::present(file, last.blocks))?;
+                if is_empty {
+                    segments.pop();
+                }
+            }
         }
         Ok(())
     }
 
-    /// Number of records.
     pub(super) fn records(&self) -> u64 {
         let last = match self {
             Segments::Rows(segments) => segments.last().map(|segment| segment.span),
@@ -151,7 +152,6 @@ struct SegmentSections {
     separators: Section,
 }
 
-/// Assigns sections to entries.
 fn sections_of(
     entries: &[SegmentEntry],
     table: &SectionTable,

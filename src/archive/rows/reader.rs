@@ -21,6 +21,8 @@ use epdb_chess::model::EpdRecord;
 
 /// Number of records in a piece of text.
 const TEXT_STEP: u64 = 1024;
+/// Number of records from which one thread selects. A piece takes long compared with waking a thread.
+const SELECT_STEP: u64 = 4096;
 /// Number of records that are read at once in sequence.
 const READ_STEP: u64 = 64;
 /// Number of records that are read for a check before the first answer, at least one for each
@@ -195,7 +197,7 @@ impl RowReader {
         selected: &mut Selected,
     ) -> Result<u64, ArchiveError> {
         let (segment, end) = self.segment(range.start)?;
-        let end = end.min(range.end).min(range.start + TEXT_STEP);
+        let end = end.min(range.end);
         for number in range.start..end {
             let row = segment.at(number)?;
             if select.may_take(&row.setup()?) {
@@ -208,6 +210,11 @@ impl RowReader {
     /// The number after the records that one thread reads from record `start` on.
     pub(crate) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
         Ok(self.segment_with(start)?.span.end().min(start + TEXT_STEP))
+    }
+
+    /// The number after the records from which one thread selects from record `start` on.
+    pub(crate) fn select_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        Ok(self.segment_with(start)?.span.end().min(start + SELECT_STEP))
     }
 
     /// Appends the canonical text of records, each on a line, beginning with the first record of a

@@ -33,7 +33,6 @@ const CLOSE: f32 = 1.03;
 /// rows outside of the sample.
 const SAMPLE_MODEL: f32 = 0.65;
 
-/// Plan of a model.
 pub(crate) struct ModelPlan {
     /// True if the last rank is coded by its difference from the first rank.
     mirrors: bool,
@@ -52,7 +51,6 @@ struct Outline {
     bits: f32,
 }
 
-/// Plan of the tree of a column.
 struct ColumnPlan {
     contexts: &'static [Context],
     /// For each symbol and for the escape: the number of times that it is coded in the root,
@@ -92,7 +90,6 @@ fn min_bits(plans: &[ColumnPlan]) -> f32 {
 /// The rows of a segment, for building models.
 pub(crate) struct TrainingSet {
     columns: NumberedColumns,
-    /// The rows without prediction.
     alone: CodedRows,
     /// The rows with prediction from previous rows, if that may save bits.
     predicted: Option<CodedRows>,
@@ -108,7 +105,6 @@ const MIRRORED: usize = COLUMNS;
 /// All columns of all rows.
 type NumberedColumns = Vec<NumberedColumn>;
 
-/// Numbers the values of a column of rows.
 fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     let (column, mirrors) = if column == MIRRORED { (LAST_RANK, true) } else { (column, false) };
     NumberedColumn::new(rows.iter().map(|row| coded_value(mirrors, row, column)))
@@ -129,7 +125,6 @@ struct ColumnSymbols {
     /// Symbol of each value. A value that is not in the dictionary has the escape, whose number is the number
     /// of symbols.
     symbols: Vec<u16>,
-    /// Count of each value.
     counts: Vec<u32>,
 }
 
@@ -219,10 +214,8 @@ struct PartOfRows {
     first: Vec<u8>,
     /// The largest value in `first`.
     last_first: usize,
-    /// Symbols of each column.
     symbols: Vec<Vec<u16>>,
-    /// For each rank column: the pieces of each row up to that column, as the state of the
-    /// contexts.
+    /// For each rank column the pieces of each row up to it, as the state of the contexts.
     pieces: Vec<Vec<PieceState>>,
 }
 
@@ -250,21 +243,29 @@ impl TrainingSet {
 
     /// Returns the better of the plans with and without prediction from previous rows.
     pub(crate) fn best_plan(&self) -> ModelPlan {
-        let alone = self.outline(false);
-        let predicted = self.predicted.is_some().then(|| self.outline(true));
-        let better = predicted.filter(|predicted| predicted.bits < alone.bits).unwrap_or(alone);
-        self.settle(better)
+        let has_modes = false;
+        let mut best = self.outline(has_modes);
+        if self.predicted.is_some() {
+            let has_modes = true;
+            let predicted = self.outline(has_modes);
+            if predicted.bits < best.bits {
+                best = predicted;
+            }
+        }
+        self.choose_contexts(best)
     }
 
     /// Plans a model, with or without prediction from previous rows.
     pub(crate) fn plan(&self, has_modes: bool) -> ModelPlan {
-        self.settle(self.outline(has_modes))
+        self.choose_contexts(self.outline(has_modes))
     }
 
-    /// Returns the rows as they are coded: with prediction from previous rows if `has_modes` is true, without
-    /// it otherwise.
+    /// Returns the rows as they are coded: with or without prediction from previous rows.
     fn coded(&self, has_modes: bool) -> &CodedRows {
-        self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
+        match &self.predicted {
+            Some(predicted) if has_modes => predicted,
+            _ => &self.alone,
+        }
     }
 
     /// Evaluates all candidates on the smaller sample.
@@ -290,7 +291,7 @@ impl TrainingSet {
     }
 
     /// Chooses between the remaining candidates of each column on the larger sample.
-    fn settle(&self, outline: Outline) -> ModelPlan {
+    fn choose_contexts(&self, outline: Outline) -> ModelPlan {
         let Outline { mirrors, has_modes, columns, .. } = outline;
         let rows = self.coded(has_modes);
         let [first, sampled] = [FIRST_SAMPLE, SAMPLE].map(|count| sample(rows.places.len(), count));
@@ -318,27 +319,30 @@ impl TrainingSet {
     pub(crate) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
-        let tree = |column: usize| view.tree(&self.columns, &plan.columns[column], column, true).0;
+        let is_open = true;
+        let tree =
+            |column: usize| view.tree(&self.columns, &plan.columns[column], column, is_open).0;
         let columns = (0..COLUMNS).into_par_iter().map(tree).collect();
-        self.settled(plan, columns, view.spelled(&self.columns, true))
+        self.rounded(plan, columns, view.spelled(&self.columns, is_open))
     }
 
     /// Builds a model, and an encoder of these rows.
     pub(crate) fn build(&self, plan: &ModelPlan) -> (ModelSpec, TrainedEncoder) {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
+        let is_open = false;
         let tree = |column: usize| {
             let plan = &plan.columns[column];
-            let (tree, coded) = view.tree(&self.columns, plan, column, false);
+            let (tree, coded) = view.tree(&self.columns, plan, column, is_open);
             let symbols = &part.symbols[view.place(column)];
             let intervals =
                 ColumnIntervals::new(&tree.nodes, &coded, symbols, view.symbols(column));
             (tree, intervals)
         };
         let (columns, intervals) = (0..COLUMNS).into_par_iter().map(tree).unzip();
-        let spec = self.settled(plan, columns, view.spelled(&self.columns, false));
+        let spec = self.rounded(plan, columns, view.spelled(&self.columns, is_open));
         let places = plan.has_modes.then(|| view.rows.places.clone());
-        let modes = plan.has_modes.then(|| self.modes.clone()).flatten();
+        let modes = if plan.has_modes { self.modes.clone() } else { None };
         let encoder = TrainedEncoder::new(&spec, intervals, places, modes);
         (spec, encoder)
     }
@@ -347,10 +351,10 @@ impl TrainingSet {
         TrainingView { rows: self.coded(plan.has_modes), part, mirrors: plan.mirrors }
     }
 
-    fn settled(&self, plan: &ModelPlan, columns: Vec<TreeSpec>, spelled: Counts) -> ModelSpec {
+    fn rounded(&self, plan: &ModelPlan, columns: Vec<TreeSpec>, spelled: Counts) -> ModelSpec {
         let modes = plan.has_modes.then_some(self.mode_counts);
         let mut spec = ModelSpec { mirrors: plan.mirrors, columns, spelled, modes };
-        spec.settle();
+        spec.round_counts();
         spec
     }
 }
@@ -383,7 +387,7 @@ impl TrainingView<'_> {
             class_lens: class_lens.clone(),
             nodes,
         };
-        coded.rename(&spec.settle());
+        coded.rename(&spec.prune_and_round());
         (spec, coded)
     }
 
@@ -469,7 +473,6 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    /// Makes the dictionary of values with these counts.
     fn new(column: usize, values: &[u32], counts: &[u32]) -> Dictionary {
         let mut frequent: Vec<(u32, u32)> =
             (0..).zip(counts.iter().copied()).filter(|&(_, count)| count > 1).collect();

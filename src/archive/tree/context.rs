@@ -20,7 +20,6 @@ pub(super) enum Context {
     Pawns(Side),
     /// Pieces and pawns of one colour, as one value.
     Material(Side),
-    /// Pawn files of both colours.
     BothPawns,
     /// Pieces of both colours, as one value.
     BothPieces,
@@ -127,7 +126,9 @@ impl PieceState {
 
     /// The value of a context that is not a column; 0 for a column.
     pub(super) fn value(&self, context: Context) -> u32 {
+        // The mask drops what several kings add above the bit for kings.
         let pieces = |side: Side| u32::from(self.counts[side as usize] & PIECE_MASK);
+        // A byte for each side: the files with pawns.
         let pawns = |side: Side| u32::from(self.pawns >> (8 * side as u16) & 0xff);
         match context {
             Context::Column(_) => 0,

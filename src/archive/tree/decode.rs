@@ -20,14 +20,15 @@ impl PositionModel {
         let path = self.nodes.path(0);
         let mut blocks: Vec<BlockDecoder> =
             blocks.map(|(decoder, count)| BlockDecoder::new(decoder, count, path)).collect();
-        let most = blocks.first().map_or(0, |block| block.count);
-        for nth in 0..most {
+        let max_rows = blocks.first().map_or(0, |block| block.count);
+        for nth in 0..max_rows {
             let unfinished = blocks.partition_point(|block| block.count > nth);
-            let blocks = &mut blocks[..unfinished];
-            let modes = self.modes.as_ref().filter(|_| nth > 0);
-            blocks.iter_mut().for_each(|block| block.begin(modes));
-            self.decode_columns(&mut by_shared(blocks));
-            blocks.iter_mut().for_each(BlockDecoder::end);
+            let unfinished = &mut blocks[..unfinished];
+            // The first row of a block is not predicted.
+            let modes = if nth > 0 { self.modes.as_ref() } else { None };
+            unfinished.iter_mut().for_each(|block| block.begin(modes));
+            self.decode_columns(&mut by_shared(unfinished));
+            unfinished.iter_mut().for_each(BlockDecoder::end);
         }
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
@@ -76,8 +77,7 @@ impl PositionModel {
         }
     }
 
-    /// Decodes the next symbol in a node or its ancestors. Returns [`ESCAPE`] if the value follows
-    /// in full.
+    /// Decodes the next symbol in a node or its ancestors; [`ESCAPE`] if the value follows in full.
     #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {
@@ -103,17 +103,14 @@ fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDec
     blocks
 }
 
-/// Decoder of the rows of one block.
 struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
     /// Number of rows of the block.
     count: usize,
-    /// The rows that were already read.
     read: ReadRows,
     history: DecodeHistory,
     /// The last row that was not predicted by a move.
     row: Row,
-    /// The symbols of `row`.
     symbols: [u16; COLUMNS],
     /// The pieces of `row` before each of its columns.
     pieces: [PieceState; COLUMNS + 1],
@@ -159,7 +156,6 @@ impl<'a> BlockDecoder<'a> {
         model.tables.prefetch(self.chunk);
     }
 
-    /// Decodes the next symbol.
     #[inline]
     fn read(&mut self, model: &PositionModel, place: usize) {
         let node = self.path.longest;

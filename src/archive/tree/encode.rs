@@ -12,7 +12,6 @@ use crate::columns::{COLUMNS, Row};
 use crate::rans::{Interval, SCALE};
 
 impl PositionModel {
-    /// Makes an encoder.
     pub(crate) fn encoder(&self) -> RowEncoder<'_> {
         let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
@@ -34,7 +33,6 @@ impl PositionModel {
     }
 }
 
-/// Encoder of rows with a model.
 pub(crate) struct RowEncoder<'a> {
     model: &'a PositionModel,
     /// For nodes with many symbols: the place of the interval of each symbol.
@@ -102,19 +100,15 @@ impl IntervalsByRow {
     }
 }
 
-/// The intervals of a block.
 struct BlockIntervals {
-    /// Prediction mode of each row.
     modes: IntervalsByRow,
     /// For each row that no move predicts: its first coded column, and its index among the rows of
     /// a column. `None` for rows that a move predicts.
     coded: Vec<Option<(usize, usize)>>,
-    /// Intervals of each column.
     columns: Vec<IntervalsByRow>,
 }
 
 impl RowEncoder<'_> {
-    /// Returns the intervals of the rows of a block.
     pub(crate) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
@@ -136,8 +130,7 @@ impl RowEncoder<'_> {
         bits.iter_mut().zip(&block.columns).for_each(|(bits, column)| *bits += sum(column));
     }
 
-    /// Finds the intervals of the rows of a block column by column, so that the cache misses of
-    /// different rows overlap.
+    /// Finds the intervals of a block column by column, so that cache misses of rows overlap.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
         let mut modes = IntervalsByRow::with_capacity(rows.len());
         let mut first = Vec::with_capacity(rows.len());
@@ -220,9 +213,13 @@ impl RowEncoder<'_> {
             } else {
                 self.model.tables.search(node, symbol)
             };
-            let Some(interval) = found.map_or_else(|escape| escape, Some) else { return };
+            let (interval, is_escape) = match found {
+                Ok(interval) => (interval, symbol == ESCAPE),
+                Err(Some(escape)) => (escape, true),
+                Err(None) => return,
+            };
             out.push(interval);
-            if found.is_ok() && symbol != ESCAPE {
+            if !is_escape {
                 return;
             }
             at = self.model.nodes.parent(at);

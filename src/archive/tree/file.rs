@@ -23,7 +23,6 @@ const MAX_NODES: usize = 1 << 20;
 const MAX_CONTEXTS: usize = 4;
 
 impl ModelSpec {
-    /// The bytes of the model.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut encoder = BitEncoder::new();
         ModelCodec::default().model(&mut encoder, self);
@@ -42,7 +41,8 @@ impl PositionModel {
     }
 
     fn new(spec: &ModelSpec) -> PositionModel {
-        let (mut nodes, mut roots): (Vec<(u32, Node)>, Vec<usize>) = (Vec::new(), Vec::new());
+        let mut nodes: Vec<(u32, Node)> = Vec::new();
+        let mut roots: Vec<usize> = Vec::new();
         let mut tables = SymbolTables::new();
         for column in &spec.columns {
             let first = nodes.len();
@@ -80,7 +80,6 @@ const SYMBOL_COST: usize = 20;
 struct ModelCodec {
     /// Approximate memory of the model so far, in bytes.
     cost: usize,
-    /// Limit of `cost`.
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
@@ -126,7 +125,6 @@ impl Default for ModelCodec {
     }
 }
 
-/// Number of classes of frequency.
 const CLASSES: u32 = 32;
 
 impl ModelCodec {
@@ -139,7 +137,7 @@ impl ModelCodec {
             let given = spec.columns.get(column).unwrap_or(&none);
             let contexts = self.contexts(coder, column, &given.contexts)?;
             let is_mirrored = mirrors && column == LAST_RANK;
-            let faced = faced_column(column).filter(|_| !is_mirrored);
+            let faced = if is_mirrored { None } else { faced_column(column) };
             let faced = faced.and_then(|faced| columns.get(faced));
             let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
             // One level each for the whole dictionary, for symbols that are frequent anywhere, and
@@ -162,12 +160,16 @@ impl ModelCodec {
         }
         let spelled = spec.spelled.code(coder);
         let has_modes = self.flag(coder, spec.modes.is_some())?;
-        let modes = has_modes.then(|| {
-            spec.modes.unwrap_or_default().map(|count| {
+        let mut modes = None;
+        if has_modes {
+            modes = Some(spec.modes.unwrap_or_default().map(|count| {
                 decode_count(self.shared.code(coder, encode_count(count).into()) as u32)
-            })
-        });
-        (!coder.is_exhausted()).then_some(ModelSpec { mirrors, columns, spelled, modes })
+            }));
+        }
+        if coder.is_exhausted() {
+            return None;
+        }
+        Some(ModelSpec { mirrors, columns, spelled, modes })
     }
 
     /// Codes a flag; `None` for a number other than 0 and 1.
@@ -186,16 +188,22 @@ impl ModelCodec {
         given: &[Context],
     ) -> Option<Vec<Context>> {
         let len = self.flags.code(coder, given.len() as u64) as usize;
-        let number = |place: usize| given.get(place).map_or(0, |context| context.number().into());
-        (0..Some(len).filter(|&len| len <= MAX_CONTEXTS)?)
-            .map(|place| {
-                let number = u8::try_from(self.flags.code(coder, number(place))).ok()?;
-                Context::from_number(number).filter(|context| match context {
-                    Context::Column(earlier) => usize::from(*earlier) < column,
-                    _ => true,
-                })
-            })
-            .collect()
+        if len > MAX_CONTEXTS {
+            return None;
+        }
+        let mut read = Vec::with_capacity(len);
+        for place in 0..len {
+            let number = given.get(place).map_or(0, |context| context.number().into());
+            let number = u8::try_from(self.flags.code(coder, number)).ok()?;
+            let context = Context::from_number(number)?;
+            if let Context::Column(other) = context
+                && usize::from(other) >= column
+            {
+                return None;
+            }
+            read.push(context);
+        }
+        Some(read)
     }
 
     /// Codes the number of values of each class of frequency, and the values class by class. In a
@@ -301,7 +309,6 @@ impl ModelCodec {
 /// Coder of the nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
-    /// Models of each level.
     models: Vec<NodeModels>,
     /// Number of symbols of the column.
     symbols: usize,

@@ -101,9 +101,12 @@ impl SortKeys {
             let digit = |key: u64| (key >> first & mask) as usize;
             let mut places = vec![0_u32; mask as usize + 1];
             self.keys.iter().for_each(|&key| places[digit(key)] += 1);
-            let mut place = 0;
-            for count in &mut places {
-                place += std::mem::replace(count, place);
+            // The number of rows with a digit becomes the place of the first of them.
+            let mut next = 0;
+            for place in &mut places {
+                let count = *place;
+                *place = next;
+                next += count;
             }
             for &key in &self.keys {
                 let place = &mut places[digit(key)];
@@ -115,14 +118,12 @@ impl SortKeys {
     }
 }
 
-/// The value of a key.
 const fn value_of(key: u64) -> u32 {
     (key >> u32::BITS) as u32
 }
 
 /// The rows, with the nodes in which they are coded.
 pub(super) struct CodedInNodes {
-    /// The rows, grouped by node.
     rows: Vec<u32>,
     /// The nodes, each with the end of its rows.
     runs: Vec<(u32, usize)>,
@@ -140,21 +141,21 @@ impl CodedInNodes {
         }
     }
 
-    /// Renumbers the nodes.
     pub(super) fn rename(&mut self, numbers: &[u32]) {
         self.runs.iter_mut().for_each(|(node, _)| *node = numbers[*node as usize]);
     }
 
     /// Returns the nodes with their rows, in the order of the tree.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u32])> {
-        let mut first = 0;
-        self.runs
-            .iter()
-            .map(move |&(node, end)| (node, &self.rows[std::mem::replace(&mut first, end)..end]))
+        let mut start = 0;
+        self.runs.iter().map(move |&(node, end)| {
+            let rows = &self.rows[start..end];
+            start = end;
+            (node, rows)
+        })
     }
 }
 
-/// Purpose of a tree.
 #[derive(Copy, Clone)]
 pub(super) enum Purpose<'a> {
     /// The tree is compared with other trees. A bit of the model counts as `model` bits.
@@ -164,7 +165,6 @@ pub(super) enum Purpose<'a> {
     Use { usage: &'a [u32], open: bool },
 }
 
-/// Builder of the tree of one column.
 pub(super) struct TreeBuilder<'a> {
     symbols: &'a [u16],
     escape: u16,
@@ -278,8 +278,7 @@ impl<'a> TreeBuilder<'a> {
         self.path[0] = Some((0, 0.0));
     }
 
-    /// Makes the node with the symbols that are frequent regardless of the context, and all nodes
-    /// below that node.
+    /// Makes the node of the symbols that are frequent in any context, and all nodes below it.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
             self.count_met(rows, 0);
@@ -307,8 +306,7 @@ impl<'a> TreeBuilder<'a> {
         self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
     }
 
-    /// Counts the symbol of each row in the node that codes it. Only nodes at `level` or above are
-    /// updated.
+    /// Counts the symbol of each row in the node that codes it, if this is at `level` or above.
     fn count(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for &row in rows {
@@ -446,15 +444,15 @@ impl<'a> TreeBuilder<'a> {
             let leaving = if left > 0.0 { left * (total / escapes).log2() + rest } else { 0.0 };
             let after = entropy + listed * total_bits + leaving + self.model_bits(len);
             if after < best {
-                (best, best_len) = (after, len);
+                best = after;
+                best_len = len;
             }
         }
         let len = if level == 1 { MAX_LIST } else { best_len };
         self.met.iter().take(len).map(|met| (met.symbol, met.count)).collect()
     }
 
-    /// Counts the symbols of some rows, and returns their cost in bits if they are coded at a level
-    /// or above.
+    /// Counts the symbols of some rows. Returns their cost in bits if coded at a level or above.
     fn meet(&mut self, rows: &[u32], level: usize) -> f32 {
         // The processor cannot predict whether a symbol is new, so the symbol is written without a
         // branch.
@@ -487,7 +485,6 @@ impl<'a> TreeBuilder<'a> {
 /// Counts below this number have their logarithms in a table.
 const SMALL: usize = 1 << 10;
 
-/// The binary logarithm of a count.
 fn log2(count: u32) -> f32 {
     static LOGARITHMS: LazyLock<[f32; SMALL]> =
         LazyLock::new(|| std::array::from_fn(|count| (count as f32).log2()));

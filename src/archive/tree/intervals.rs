@@ -22,8 +22,7 @@ struct OpenPath<'a> {
 /// A node whose intervals are indexed by symbol.
 struct OpenNode {
     node: u32,
-    /// For each symbol: the last node of this depth that lists the symbol, and the interval of the
-    /// symbol there.
+    /// For each symbol the last node of this depth that lists it, and its interval there.
     intervals: Vec<(u32, Interval)>,
 }
 
@@ -71,7 +70,6 @@ impl OpenPath<'_> {
     }
 }
 
-/// Intervals of a column of rows.
 pub(super) struct ColumnIntervals {
     rows: Vec<RowIntervals>,
     /// Intervals of the rows that have more than one interval, or a value that is written in full.
@@ -167,8 +165,7 @@ pub(crate) struct TrainedEncoder {
     columns: Vec<ColumnIntervals>,
     spelling: Spelling,
     predictions: Option<Predictions>,
-    /// With prediction: the numbers of the rows that no move predicts. The columns have only these
-    /// rows.
+    /// With prediction, the numbers of the rows that no move predicts. The columns have only these.
     places: Option<Vec<u32>>,
 }
 
@@ -231,8 +228,7 @@ impl TrainedEncoder {
     }
 }
 
-/// Appends the prediction of a row. Returns its first coded column, or `None` if a move predicts
-/// it.
+/// Appends the prediction of a row. Returns its first coded column; `None` if a move predicts it.
 fn put_mode(
     modes: &PredictionModes,
     mode: Option<PredictionMode>,

@@ -40,7 +40,6 @@ const fn everywhere(code: u32) -> u32 {
     code * 0x1111_1111
 }
 
-/// Returns the value that is coded for a column of a row.
 #[inline]
 pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     let value = row.0[column];

@@ -67,7 +67,6 @@ pub(crate) struct PositionModel {
     cost: usize,
 }
 
-/// The tree of a column.
 #[derive(Debug)]
 struct Column {
     contexts: Vec<Context>,

@@ -9,8 +9,7 @@ use std::hint::select_unpredictable;
 
 /// Parent of the outermost node of a column.
 pub(super) const NO_NODE: u32 = u32::MAX;
-/// Value for a node without a context. It differs from all values of contexts, because these have
-/// fewer bits.
+/// Value for a node without a context. It differs from those of contexts, which have fewer bits.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// The symbols that are frequent in a context. The escape to the parent may be one of them.
@@ -126,7 +125,6 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
 #[derive(Debug)]
 pub(super) struct Nodes {
     pairs: Vec<Pair>,
-    /// Symbols of the node at each place.
     symbols: Vec<NodeSymbols>,
     parents: Vec<u32>,
 }
@@ -175,13 +173,11 @@ impl Nodes {
         &mut self.pairs[place as usize / 2].0[place as usize % 2]
     }
 
-    /// The symbols of the node at a place.
     #[inline]
     pub(super) fn symbols(&self, place: u32) -> NodeSymbols {
         self.symbols[place as usize]
     }
 
-    /// The place of the parent of the node at a place.
     pub(super) fn parent(&self, place: u32) -> u32 {
         self.parents[place as usize]
     }
@@ -192,13 +188,11 @@ impl Nodes {
         Path { longest: place, children }
     }
 
-    /// Returns the place and the symbols of each node.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, NodeSymbols)> {
         (0..).zip(self.symbols.iter().copied()).filter(|(_, symbols)| !symbols.is_none())
     }
 
-    /// Searches for a child outside of its home pair. Returns its place (0 if there is none) and
-    /// its children.
+    /// Searches for a child outside of its home pair. Returns its place (0 if none) and children.
     #[cold]
     fn elsewhere(&self, children: Children, home: usize, context: u32) -> (u32, Children) {
         let mut number = home;

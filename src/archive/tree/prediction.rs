@@ -7,13 +7,12 @@ use rayon::prelude::*;
 
 use crate::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::move_links;
-use crate::rans::{Interval, RansDecoder, SCALE, normalise};
+use crate::rans::{Interval, RansDecoder, SCALE, starts};
 use epdb_chess::codec::ordinal;
 use epdb_chess::model::Position;
 use epdb_chess::model::rules::{Move, Playable, after};
 
-/// Number of prediction modes: one for each number of shared columns from 0 on, and four kinds of
-/// moves.
+/// Number of prediction modes: a number of shared columns from 0 on, or one of four kinds of moves.
 pub(super) const MODES: usize = COLUMNS + 5;
 /// First mode of moves. In this mode, a double step sets the en passant square.
 const MOVE: usize = COLUMNS + 1;
@@ -23,7 +22,6 @@ const BARE: usize = 1;
 /// has none. For example, the last position of a game usually has none.
 const CHANGING: usize = 2;
 
-/// Prediction of a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PredictionMode {
     /// The row shares this number of leading columns with the last row to which no move led.
@@ -94,7 +92,6 @@ pub(super) fn modes(
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct PredictedMove {
     ordinal: u16,
-    /// Number of legal moves.
     count: u16,
     kind: MoveKind,
 }
@@ -138,9 +135,9 @@ impl PredictedMove {
 
     /// The interval of the move. All legal moves are equally likely.
     pub(super) fn interval(self) -> Interval {
-        let start = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
-        let (start, end) = (start(self.ordinal), start(self.ordinal + 1));
-        Interval { start: start as u16, freq: (end - start) as u16 }
+        let start_of = |ordinal: u16| u32::from(ordinal) * SCALE / u32::from(self.count.max(1));
+        let start = start_of(self.ordinal);
+        Interval { start: start as u16, freq: (start_of(self.ordinal + 1) - start) as u16 }
     }
 
     /// Returns the move whose interval contains a slot, among `count` moves.
@@ -163,19 +160,12 @@ fn next(row: &Row, position: &Position, mv: Move, kind: MoveKind) -> (Row, Posit
     (row, next)
 }
 
-/// The distribution of modes.
 #[derive(Debug)]
 pub(super) struct PredictionModes([u16; MODES + 1]);
 
 impl PredictionModes {
     pub(super) fn new(counts: &[u32; MODES]) -> PredictionModes {
-        let mut starts = [SCALE as u16; MODES + 1];
-        let mut start = 0;
-        for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
-            *place = start;
-            start += freq;
-        }
-        PredictionModes(starts)
+        PredictionModes(starts(counts))
     }
 
     pub(super) fn interval(&self, mode: PredictionMode) -> Interval {
@@ -248,7 +238,8 @@ impl DecodeHistory {
             Some(predicted.ordinal)
         })?;
         let (row, position) = next(&self.last, playable.position(), mv, kind);
-        (self.last, self.step) = (row, Some((mv, position)));
+        self.last = row;
+        self.step = Some((mv, position));
         Some(())
     }
 }

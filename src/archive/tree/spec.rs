@@ -14,7 +14,6 @@ pub(super) const MAX_DICTIONARY: usize = 8192;
 /// Maximum number of symbols in the lists of all nodes of a column.
 pub(super) const MAX_LISTED: usize = 1 << 20;
 
-/// Specification of a model.
 #[derive(Debug, Default)]
 pub(crate) struct ModelSpec {
     pub(super) mirrors: bool,
@@ -50,13 +49,13 @@ pub(super) struct NodeSpec {
 
 impl ModelSpec {
     /// Rounds the counts outside of the trees to counts that the file can store.
-    pub(super) fn settle(&mut self) {
-        self.spelled.settle();
-        self.modes.iter_mut().flatten().for_each(settle);
+    pub(super) fn round_counts(&mut self) {
+        self.spelled.round();
+        self.modes.iter_mut().flatten().for_each(round_count);
     }
 }
 
-fn settle(count: &mut u32) {
+fn round_count(count: &mut u32) {
     *count = decode_count(encode_count(*count));
 }
 
@@ -88,14 +87,14 @@ impl TreeSpec {
     /// Drops symbols and nodes that code nothing, and rounds counts to counts that the file can
     /// store. Returns the new index of each node. For a dropped node, this is the index of the
     /// ancestor that replaces it.
-    pub(super) fn settle(&mut self) -> Vec<u32> {
+    pub(super) fn prune_and_round(&mut self) -> Vec<u32> {
         let mut is_used = vec![false; self.nodes.len()];
         for place in (0..self.nodes.len()).rev() {
             let node = &mut self.nodes[place];
             node.list.retain(|&(_, count)| count > 0);
             node.list.sort_unstable();
             node.list.iter_mut().for_each(|(_, count)| *count = rounded(*count));
-            settle(&mut node.escapes);
+            round_count(&mut node.escapes);
             if is_used[place] || place == 0 || !node.list.is_empty() {
                 is_used[place] = true;
                 is_used[node.parent as usize] = true;

@@ -4,14 +4,13 @@
 use super::mirror::{LAST_RANK, VACATED};
 use crate::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
 use crate::columns::{RANKS, is_rank};
-use crate::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
+use crate::rans::{Interval, RansDecoder, starts, starts_up_to};
 
 /// Number of codes of a square.
 const CODES: usize = VACATED as usize + 1;
 /// Number of contexts of a square: the code of the previous square, or the edge of the board.
 const BEFORE: usize = CODES + 1;
-/// Number of kinds of ranks that have separate distributions: the first rank, the last rank, and
-/// all others.
+/// Number of kinds of ranks with separate distributions: first rank, last rank, all others.
 const KINDS: usize = 3;
 
 /// Counts of pairs of codes in the ranks that are spelled out.
@@ -40,11 +39,10 @@ impl Counts {
     }
 
     /// Rounds the counts to those that the file can store.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn round(&mut self) {
         self.0.iter_mut().flatten().for_each(|count| *count = decode_count(encode_count(*count)));
     }
 
-    /// Codes the counts.
     pub(super) fn code(&self, coder: &mut impl BitCoder) -> Counts {
         let mut numbers: Vec<IntegerModel> = vec![IntegerModel::default(); KINDS];
         let code = |(place, row): (usize, &[u32; CODES])| {
@@ -55,8 +53,8 @@ impl Counts {
     }
 }
 
-/// Distributions for values that are written in full: the starts of the intervals of codes, padded
-/// to [`STARTS`].
+/// Distributions for values written in full: starts of the intervals of codes, padded to
+/// [`STARTS`].
 #[derive(Debug)]
 pub(super) struct Spelling(Vec<[u16; STARTS]>);
 
@@ -64,16 +62,7 @@ const STARTS: usize = (CODES + 1).next_multiple_of(4);
 
 impl Spelling {
     pub(super) fn new(counts: &Counts) -> Spelling {
-        let starts = |counts: &[u32; CODES]| {
-            let mut starts = [SCALE as u16; STARTS];
-            let mut start = 0;
-            for (place, freq) in starts.iter_mut().zip(normalise(counts)) {
-                *place = start;
-                start += freq;
-            }
-            starts
-        };
-        Spelling(counts.0.iter().map(starts).collect())
+        Spelling(counts.0.iter().map(|counts| starts(counts)).collect())
     }
 
     pub(super) fn encode(&self, column: usize, value: u32, out: &mut Vec<Interval>) {
@@ -92,20 +81,21 @@ impl Spelling {
         if !is_rank(column) {
             return u32::from_le_bytes(std::array::from_fn(|_| decoder.byte()));
         }
+        let mut rank = 0;
         let mut before = CODES;
-        (0..8).fold(0, |rank, file| {
+        for file in 0..8 {
             let starts = &self.0[kind(column) * BEFORE + before];
             let slot = decoder.slot();
             let code = starts_up_to(starts, slot).saturating_sub(1);
             decoder.pass(Interval { start: starts[code], freq: starts[code + 1] - starts[code] });
+            rank |= (code as u32) << (4 * file);
             before = code;
-            rank | (code as u32) << (4 * file)
-        })
+        }
+        rank
     }
 }
 
-/// Returns the codes of a rank as pairs: the code of the previous square, and the code of the
-/// square.
+/// The codes of a rank as pairs: the code of the previous square, and that of the square.
 fn steps(value: u32) -> impl Iterator<Item = (usize, usize)> {
     let code = move |file: u32| ((value >> (4 * file) & 15) as usize).min(CODES - 1);
     (0..8).map(move |file| (if file == 0 { CODES } else { code(file - 1) }, code(file)))

@@ -32,7 +32,6 @@ pub(super) struct SymbolTables {
 /// Place of the symbols of a node: their first chunk, and the first jump of the node.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct NodeSymbols {
-    /// The first chunk.
     first: u32,
     /// The number of the node's first jump, above the lowest four bits. The lowest four bits
     /// are the number of bits by which a slot is shifted to get the index of its jump. Both are in one
@@ -52,7 +51,6 @@ impl NodeSymbols {
         NodeSymbols { first, jump: jump << 4 | shift }
     }
 
-    /// The first chunk.
     pub(super) const fn first(self) -> u32 {
         self.first
     }
@@ -119,7 +117,6 @@ impl SymbolTables {
         node.first + u32::from(self.jumps[node.jump(slot)])
     }
 
-    /// Prefetches a chunk.
     #[inline]
     pub(super) fn prefetch(&self, chunk: u32) {
         if let Some(chunk) = self.chunks.get(chunk as usize) {
@@ -168,12 +165,16 @@ impl SymbolTables {
             ends.zip(at * CHUNK..).map(|((&end, symbol), place)| (end, symbol, place as u32))
         });
         let mut is_over = false;
-        entries
-            .take_while(move |&(end, ..)| !std::mem::replace(&mut is_over, u32::from(end) >= SCALE))
-            .map(|(_, symbol, place)| (symbol, place))
+        entries.map_while(move |(end, symbol, place)| {
+            if is_over {
+                return None;
+            }
+            // The interval of the last symbol of a node ends at the end of the scale.
+            is_over = u32::from(end) >= SCALE;
+            Some((symbol, place))
+        })
     }
 
-    /// The interval at a place.
     pub(super) fn at(&self, place: u32) -> Interval {
         self.chunks[place as usize / CHUNK].interval(place as usize % CHUNK)
     }

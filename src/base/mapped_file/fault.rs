@@ -76,7 +76,6 @@ mod caught {
         }
     }
 
-    /// The slots of the list.
     fn slots() -> impl Iterator<Item = &'static Slot> {
         // SAFETY: the pointers are null or come from `Box::leak`, so each slot lives as long as the
         // process. A slot is complete before a release store makes it reachable, and changes only

@@ -97,9 +97,9 @@ impl Sorter {
             return Ok(Sorted(Source::Memory { records, order, next: 0 }));
         };
         drop(self.records);
-        let most = (self.memory_bytes / BLOCK).max(2);
-        while runs.ranges.len() > most {
-            runs = runs.merged_by(most, &self.directory, self.memory_bytes)?;
+        let max_runs = (self.memory_bytes / BLOCK).max(2);
+        while runs.ranges.len() > max_runs {
+            runs = runs.merged_by(max_runs, &self.directory, self.memory_bytes)?;
         }
         Ok(Sorted(Source::Runs(Merge::new(runs.file, &runs.ranges, self.memory_bytes)?)))
     }
@@ -138,6 +138,7 @@ impl Sorted {
     /// The temporary file cannot be read.
     pub fn next_entry(&mut self) -> io::Result<Option<(&[u8], &[u8])>> {
         match &mut self.0 {
+            // One more than the number of records: after the last one, `current` returns nothing.
             Source::Memory { order, next, .. } => *next = (*next + 1).min(order.len() + 1),
             Source::Runs(merge) => merge.advance()?,
         }
@@ -190,15 +191,14 @@ impl<F: Read + Seek> MergedRuns<F> {
 /// Writes a record of a run: its header, then its key and its payload, which is given in parts.
 pub fn write_record(out: &mut impl Write, key: &[u8], payload: [&[u8]; 2]) -> io::Result<()> {
     let payload_len = payload[0].len() + payload[1].len();
-    out.write_all(&length(key.len())?)?;
-    out.write_all(&length(payload_len)?)?;
+    out.write_all(&length_field(key.len())?)?;
+    out.write_all(&length_field(payload_len)?)?;
     out.write_all(key)?;
     payload.iter().try_for_each(|part| out.write_all(part))
 }
 
 /// Minimum size of a read of one run, so that seeking does not dominate.
 pub const BLOCK: usize = 64 << 10;
-/// Maximum size of a read.
 const MAX_BLOCK: usize = 4 << 20;
 /// Length of a record's header: two little-endian lengths of 32 bits, of the key and of the
 /// payload. Key and payload follow the header.
@@ -213,7 +213,6 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The record at an offset.
     fn at(bytes: &[u8], offset: usize) -> Record<'_> {
         let (key_len, payload_len) = lengths(&bytes[offset..]);
         let end_of_key = HEADER + key_len;
@@ -222,21 +221,22 @@ impl Record<'_> {
     }
 }
 
-/// A length in the header of a record.
-fn length(bytes: usize) -> io::Result<[u8; 4]> {
-    let length = u32::try_from(bytes).map_err(|_| {
+/// One of the two lengths in the header of a record.
+fn length_field(len: usize) -> io::Result<[u8; 4]> {
+    let len = u32::try_from(len).map_err(|_| {
         io::Error::new(io::ErrorKind::InvalidInput, "a record to sort has 4 GiB or more")
     })?;
-    Ok(length.to_le_bytes())
+    Ok(len.to_le_bytes())
 }
 
+/// The lengths of the key and the payload of the record at the start of the bytes.
 fn lengths(bytes: &[u8]) -> (usize, usize) {
-    let length = |at: usize| {
-        let mut length = [0; 4];
-        length.copy_from_slice(&bytes[at..at + 4]);
-        u32::from_le_bytes(length) as usize
+    let field = |at: usize| {
+        let mut field = [0; 4];
+        field.copy_from_slice(&bytes[at..at + 4]);
+        u32::from_le_bytes(field) as usize
     };
-    (length(0), length(4))
+    (field(0), field(4))
 }
 
 /// Returns the first eight bytes of a key as a number that has the same order. This number decides
@@ -273,13 +273,16 @@ impl Records {
     }
 
     fn push(&mut self, key: &[u8], payload: &[u8], memory_bytes: usize) -> io::Result<()> {
-        let lengths = [length(key.len())?, length(payload.len())?];
+        let key_len = length_field(key.len())?;
+        let payload_len = length_field(payload.len())?;
         let needed = self.bytes.len() + HEADER + key.len() + payload.len();
         if needed > self.bytes.capacity() {
+            // Doubled, as `Vec` does, but not above the budget.
             let wanted = (2 * self.bytes.capacity()).min(memory_bytes).max(needed);
             self.bytes.reserve_exact(wanted - self.bytes.len());
         }
-        lengths.iter().for_each(|length| self.bytes.extend_from_slice(length));
+        self.bytes.extend_from_slice(&key_len);
+        self.bytes.extend_from_slice(&payload_len);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(payload);
         self.count += 1;
@@ -338,11 +341,16 @@ impl Runs {
         Ok(())
     }
 
-    /// Merges groups of up to `most` neighbouring runs into one run each.
-    fn merged_by(self, most: usize, directory: &PathBuf, memory_bytes: usize) -> io::Result<Runs> {
+    /// Merges groups of up to `max_runs` neighbouring runs into one run each.
+    fn merged_by(
+        self,
+        max_runs: usize,
+        directory: &PathBuf,
+        memory_bytes: usize,
+    ) -> io::Result<Runs> {
         let mut fewer = Runs::new(directory)?;
         let mut file = self.file;
-        for group in self.ranges.chunks(most) {
+        for group in self.ranges.chunks(max_runs) {
             let mut merge = Merge::new(file, group, memory_bytes)?;
             fewer.append(|out| {
                 loop {
@@ -379,6 +387,7 @@ impl<F: Read + Seek> Merge<F> {
                 merge.heap.push(index);
             }
         }
+        // Places in the second half of a heap have no children.
         for place in (0..merge.heap.len() / 2).rev() {
             merge.sift_down(place);
         }
@@ -386,8 +395,11 @@ impl<F: Read + Seek> Merge<F> {
     }
 
     fn current(&self) -> Option<Record<'_>> {
-        let top = self.heap.first().filter(|_| self.started)?;
-        Some(self.runs[*top].record())
+        if !self.started {
+            return None;
+        }
+        let top = *self.heap.first()?;
+        Some(self.runs[top].record())
     }
 
     fn advance(&mut self) -> io::Result<()> {
@@ -463,21 +475,22 @@ impl Run {
             self.buffer = Vec::new();
             return Ok(false);
         }
-        self.fill(HEADER, file)?;
+        self.read_at_least(HEADER, file)?;
         let (key_len, payload_len) = lengths(&self.buffer[self.filled.clone()]);
         self.record_len = HEADER + key_len + payload_len;
-        self.fill(self.record_len, file)?;
+        self.read_at_least(self.record_len, file)?;
         self.prefix = prefix(self.record().key);
         Ok(true)
     }
 
-    /// Reads from the file until the buffer has at least `wanted` bytes.
-    fn fill(&mut self, wanted: usize, file: &mut (impl Read + Seek)) -> io::Result<()> {
+    /// Reads from the file unless the buffer has at least `wanted` bytes that were not returned.
+    fn read_at_least(&mut self, wanted: usize, file: &mut (impl Read + Seek)) -> io::Result<()> {
         if self.filled.len() >= wanted {
             return Ok(());
         }
-        let in_file = self.rest.end - self.rest.start;
-        if ((wanted - self.filled.len()) as u64) > in_file {
+        let bytes_in_file = self.rest.end - self.rest.start;
+        let missing = wanted - self.filled.len();
+        if missing as u64 > bytes_in_file {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the temporary file of a sort was changed",
@@ -486,7 +499,7 @@ impl Run {
         self.buffer.copy_within(self.filled.clone(), 0);
         self.filled = 0..self.filled.len();
         let room = wanted.max(self.block) - self.filled.len();
-        let brought = room.min(usize::try_from(in_file).unwrap_or(room));
+        let brought = room.min(usize::try_from(bytes_in_file).unwrap_or(room));
         let end = self.filled.end + brought;
         if self.buffer.len() < end {
             self.buffer.resize(end, 0);

@@ -129,6 +129,7 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
     let len = packed::len_of(board)?;
     let (occupied, codes) = board[..len].split_at(packed::OCCUPANCY);
     match LittleEndian::read_u64(occupied) {
+        // No square is occupied: the escape form.
         0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
@@ -147,7 +148,6 @@ pub fn locality_key(position: &Position) -> u64 {
     locality_of(position.board(), position_key(position))
 }
 
-/// The locality key of a position with this board and this position key.
 pub(super) fn locality_of(board: &Board, position_key: u64) -> u64 {
     let colors = [Color::White, Color::Black];
     let pawns = colors.map(|color| pawns_by_file(board.pieces(color, Role::Pawn)));
@@ -178,18 +178,18 @@ pub fn record_key(record: &[u8]) -> Result<u64, EncodeError> {
 
 /// Computes the hash of a packed board in plain form.
 fn hash_plain(occupied: u64, codes: &[u8]) -> u64 {
-    let codes = PlainCodes::new(occupied, codes);
-    let board = codes.board();
+    let plain = PlainCodes::new(occupied, codes);
+    let board = plain.board();
     let mut rights = 0;
-    for (color, rooks) in Color::ALL.into_iter().zip(codes.castling_rooks) {
+    for (color, rooks) in Color::ALL.into_iter().zip(plain.castling_rooks) {
         for rook in Square::each(rooks) {
             let is_queen_side = board.king(color).is_some_and(|king| rook.file() < king.file());
             rights |= 1 << (2 * color as usize + usize::from(is_queen_side));
         }
     }
-    let en_passant = Square::lowest(codes.double_steps).map(Square::file);
-    let numbers = hash_of_board(&packed::code_bits(&board), &NUMBERS.pairs);
-    numbers ^ hash_beside_board(rights, en_passant, codes.turn)
+    let en_passant = Square::lowest(plain.double_steps).map(Square::file);
+    let pieces = hash_of_board(&packed::code_bits(&board), &NUMBERS.pairs);
+    pieces ^ hash_beside_board(rights, en_passant, plain.turn)
 }
 
 /// Returns the key by Polyglot's own en passant rule, for Polyglot books. The en passant file
@@ -244,6 +244,8 @@ impl LineKeys {
         for (now, before) in board.bits.iter().zip(self.board.bits) {
             changed |= now ^ before;
         }
+        // Xor takes out the number of the piece before, and puts in that of the piece now. The
+        // number of an empty square is 0.
         for square in Square::each(changed) {
             for codes in [&self.board, &board] {
                 let code = codes.code(square.index() as u32);
@@ -280,8 +282,8 @@ fn hash_of_state(position: &Position, en_passant: Option<Square>) -> u64 {
 #[inline(always)]
 fn hash_beside_board(rights: usize, en_passant: Option<u8>, turn: Color) -> u64 {
     let en_passant = en_passant.map_or(0, |file| NUMBERS.en_passant[usize::from(file & 7)]);
-    let to_move = u64::from(turn == Color::White).wrapping_neg();
-    NUMBERS.castling[rights & 15] ^ en_passant ^ NUMBERS.white_to_move & to_move
+    let all_bits_if_white = u64::from(turn == Color::White).wrapping_neg();
+    NUMBERS.castling[rights & 15] ^ en_passant ^ NUMBERS.white_to_move & all_bits_if_white
 }
 
 #[cfg(test)]
@@ -321,7 +323,6 @@ mod tests {
         }
     }
 
-    /// The published table has Polyglot's numbers.
     #[test]
     fn the_published_table_is_polyglots() {
         for color in Color::ALL {

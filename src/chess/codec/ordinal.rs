@@ -15,12 +15,35 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// Calls `pick` with the number of legal moves, and returns the move with the ordinal that `pick`
-/// returns. `None` if `pick` returns `None`.
-pub fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
+/// Calls `choose` with the number of legal moves, and returns the move with the ordinal that
+/// `choose` returns. `None` if `choose` returns `None`, or an ordinal that no move has.
+pub fn pick(playable: &Playable, choose: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
-    let ordinal = pick(counts.iter().sum())?;
-    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+    let ordinal = choose(counts.iter().sum())?;
+    InstructionSet::fastest().run(CountedMove { playable, counts, ordinal })
+}
+
+/// The move with an ordinal, where the moves of each class are counted already.
+struct CountedMove<'p> {
+    playable: &'p Playable,
+    counts: [u16; Class::ALL.len()],
+    ordinal: u16,
+}
+
+impl Kernel for CountedMove<'_> {
+    type Output = Option<Move>;
+
+    #[inline(always)]
+    fn run(self) -> Option<Move> {
+        let mut place = self.ordinal;
+        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
+            if place < count {
+                return class.at(self.playable, place).ok();
+            }
+            place -= count;
+        }
+        None
+    }
 }
 
 /// Returns the ordinal of a move; `None` if the move is not legal. Ordinals above 255 exist only on
@@ -73,15 +96,14 @@ impl Kernel for OrdinalOf<'_> {
     }
 }
 
-/// Returns the move with this ordinal; `None` if there are not that many moves.
+/// Returns the move with this ordinal; `None` if there are not that many moves. Only the classes up to that of
+/// the move are counted.
 pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
-    let counts = counts(playable);
-    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+    InstructionSet::fastest().run(MoveAt { playable, ordinal })
 }
 
 struct MoveAt<'p> {
     playable: &'p Playable,
-    counts: [u16; Class::ALL.len()],
     ordinal: u16,
 }
 
@@ -91,13 +113,17 @@ impl Kernel for MoveAt<'_> {
     #[inline(always)]
     fn run(self) -> Option<Move> {
         let mut place = self.ordinal;
-        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
-            if place < count {
-                return class.at(self.playable, place);
-            }
-            place -= count;
+        // Not in a loop, so that each class has its own code to count it.
+        macro_rules! pass_classes {
+            ($($nth:literal)*) => {
+                $(match Class::ALL[$nth].at(self.playable, place) {
+                    Ok(mv) => return Some(mv),
+                    Err(count) => place = place.checked_sub(count)?,
+                })*
+            };
         }
-        None
+        pass_classes!(0 1 2 3 4 5);
+        Class::Pawns.at(self.playable, place).ok()
     }
 }
 
@@ -109,8 +135,7 @@ pub fn list(playable: &Playable) -> Vec<Move> {
             Class::Pieces(role) => {
                 moves.extend(sorted_keys(playable, role).into_iter().map(move_of_key));
             }
-            _ => moves
-                .extend((0..class.count(playable)).filter_map(|place| class.at(playable, place))),
+            _ => moves.extend((0..).map_while(|place| class.at(playable, place).ok())),
         }
     }
     moves
@@ -121,7 +146,6 @@ pub fn count(playable: &Playable) -> u16 {
     counts(playable).iter().sum()
 }
 
-/// Counts the moves of each class.
 fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
     InstructionSet::fastest().run(CountsOf(playable))
 }
@@ -182,10 +206,7 @@ impl Class {
         match self {
             Class::Pieces(Role::King) => size(playable.king_destinations().bits()),
             Class::Pieces(role) => {
-                let mut count = 0;
-                for from in pieces(playable, role) {
-                    count += size(playable.destinations(from, role).bits());
-                }
+                let (_, count) = Reach::with_count(playable, role);
                 count
             }
             Class::Castling => {
@@ -193,10 +214,7 @@ impl Class {
                     Side::ALL.map(|side| playable.castling(side).is_some());
                 u16::from(king_side) + u16::from(queen_side)
             }
-            Class::Pawns => {
-                let [pushes, left, right] = PawnMoves::new(playable).groups();
-                pawn_moves(pushes) + pawn_moves(left) + pawn_moves(right)
-            }
+            Class::Pawns => PawnMoves::new(playable).count(),
         }
     }
 
@@ -216,33 +234,43 @@ impl Class {
             }
             Class::Castling => {
                 let side = playable.castling_side(mv)?;
-                let both = playable.castling(Side::King).is_some();
-                Some(u16::from(side == Side::Queen && both))
+                let has_king_side = playable.castling(Side::King).is_some();
+                Some(u16::from(side == Side::Queen && has_king_side))
             }
             Class::Pawns => PawnMoves::new(playable).place(playable, mv),
         }
     }
 
-    /// Returns the move at a place of the class.
+    /// Returns the move at a place of the class. If the place is beyond the class, the error is the number of
+    /// moves of the class.
     #[inline(always)]
-    fn at(self, playable: &Playable, place: u16) -> Option<Move> {
+    fn at(self, playable: &Playable, place: u16) -> Result<Move, u16> {
         match self {
+            Class::Pieces(Role::King) => {
+                let reach = Reach { all: playable.king_destinations().bits(), shared: 0 };
+                let to = reach.at(playable, place).ok_or(size(reach.all))?;
+                Ok(Move { from: playable.king(), to, promotion: None })
+            }
             Class::Pieces(role) => {
-                let reach = Reach::new(playable, role);
-                if reach.shared != 0 {
-                    let keys = sorted_keys(playable, role);
-                    return keys.get(usize::from(place)).copied().map(move_of_key);
+                let (reach, count) = Reach::with_count(playable, role);
+                if place >= count {
+                    return Err(count);
                 }
-                let to = reach.at(playable, place)?;
-                let from = Square::lowest(playable.origins(role, to).bits())?;
-                Some(Move { from, to, promotion: None })
+                reach.move_at(playable, role, place).ok_or(count)
             }
             Class::Castling => {
-                let mut rooks = Side::ALL.into_iter().filter_map(|side| playable.castling(side));
-                let to = rooks.nth(place.into())?;
-                Some(Move { from: playable.king(), to, promotion: None })
+                let king_side = playable.castling(Side::King);
+                let queen_side = playable.castling(Side::Queen);
+                let first = king_side.or(queen_side);
+                let second = king_side.and(queen_side);
+                let to = if place == 0 { first } else { second.filter(|_| place == 1) };
+                let to = to.ok_or(u16::from(first.is_some()) + u16::from(second.is_some()))?;
+                Ok(Move { from: playable.king(), to, promotion: None })
             }
-            Class::Pawns => PawnMoves::new(playable).at(playable, place),
+            Class::Pawns => {
+                let moves = PawnMoves::new(playable);
+                moves.at(playable, place).ok_or_else(|| moves.count())
+            }
         }
     }
 }
@@ -264,13 +292,22 @@ struct Reach {
 impl Reach {
     #[inline(always)]
     fn new(playable: &Playable, role: Role) -> Reach {
+        let (reach, _) = Reach::with_count(playable, role);
+        reach
+    }
+
+    /// Also returns the number of moves.
+    #[inline(always)]
+    fn with_count(playable: &Playable, role: Role) -> (Reach, u16) {
         let mut reach = Reach { all: 0, shared: 0 };
+        let mut count = 0;
         for from in pieces(playable, role) {
             let own = playable.destinations(from, role).bits();
             reach.shared |= reach.all & own;
             reach.all |= own;
+            count += size(own);
         }
-        reach
+        (reach, count)
     }
 
     /// Splits the destinations into those of quiet moves and those of captures. Captures come last,
@@ -298,28 +335,63 @@ impl Reach {
     fn place_among_rivals(&self, playable: &Playable, role: Role, mv: Move) -> u16 {
         let own = key(playable, role, mv.from, mv.to, self.shared);
         let mut place = 0;
-        each_key(playable, role, self.shared, self.shared, |key| place += u16::from(key < own));
-        let alone = Reach { all: self.all & !self.shared, shared: 0 };
+        each_key(playable, role, self.shared, self.shared, |other| place += u16::from(other < own));
+        let alone = self.alone();
         if alone.all & mv.to.bit() != 0 {
             return place + alone.place(playable, mv.to);
         }
-        let (quiet, _) = alone.split(playable);
-        let file = mv.from.file();
-        let before_it = match Origin::new(playable, role, mv) {
-            Origin { file: true, rank: true } => before(mv.from),
+        place + alone.before_rival(playable, role, mv)
+    }
+
+    /// The destinations that one piece reaches.
+    #[inline(always)]
+    fn alone(&self) -> Reach {
+        Reach { all: self.all & !self.shared, shared: 0 }
+    }
+
+    /// Returns the number of these moves that come before a move to a shared square.
+    #[inline(always)]
+    fn before_rival(&self, playable: &Playable, role: Role, rival: Move) -> u16 {
+        let (quiet, _) = self.split(playable);
+        // A text that names the origin begins with its file, and sorts among the destinations. A
+        // text that begins with a rank sorts before all of them.
+        let file = rival.from.file();
+        let before_it = match Origin::new(playable, role, rival) {
+            Origin { file: true, rank: true } => before(rival.from),
             Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
             Origin { file: false, .. } => 0,
         };
-        place + size(quiet & before_it)
+        size(quiet & before_it)
     }
 
-    /// Returns the destination of the move at a place. No square may be shared.
+    /// Returns the move at a place. Only moves to shared squares are sorted.
+    #[inline(always)]
+    fn move_at(&self, playable: &Playable, role: Role, mut place: u16) -> Option<Move> {
+        let alone = self.alone();
+        if self.shared != 0 {
+            let mut keys = Vec::with_capacity(16);
+            each_key(playable, role, self.shared, self.shared, |key| keys.push(key));
+            keys.sort_unstable();
+            for rival in keys.into_iter().map(move_of_key) {
+                match place.cmp(&alone.before_rival(playable, role, rival)) {
+                    Ordering::Less => break,
+                    Ordering::Equal => return Some(rival),
+                    Ordering::Greater => place -= 1,
+                }
+            }
+        }
+        let to = alone.at(playable, place)?;
+        let from = Square::lowest(playable.origins(role, to).bits())?;
+        Some(Move { from, to, promotion: None })
+    }
+
+    /// Returns the destination of the move at a place; `None` beyond the last move. No square may be shared.
     #[inline(always)]
     fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
         let (quiet, captures) = self.split(playable);
         match place.checked_sub(size(quiet)) {
             None => nth_by_file(quiet, place),
-            Some(place) => nth_by_file(captures, place),
+            Some(place_in_captures) => nth_by_file(captures, place_in_captures),
         }
     }
 }
@@ -341,10 +413,12 @@ impl Origin {
 }
 
 /// Returns the sort key of a move of a piece. The highest bits have the characters of the SAN after
-/// the piece letter, in five bits each. The lowest bits are the move itself. A digit has its value,
-/// a file has 16 to 23, and `x` has 24.
+/// the piece letter, at most five, in five bits each. The lowest twelve bits are the move itself. A
+/// digit has its value, a file has 16 to 23, and `x` has 24.
 #[inline(always)]
 fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
+    const FILE_A: u64 = 16;
+    const CAPTURE: u64 = 24;
     let mut text = 0;
     let mut shift = 37;
     let mut push = |character: u64| {
@@ -354,16 +428,16 @@ fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -
     if shared & to.bit() != 0 {
         let origin = Origin::new(playable, role, Move { from, to, promotion: None });
         if origin.file {
-            push(16 + u64::from(from.file()));
+            push(FILE_A + u64::from(from.file()));
         }
         if origin.rank {
             push(1 + u64::from(from.rank()));
         }
     }
     if playable.position().board().occupied().contains(to) {
-        push(24);
+        push(CAPTURE);
     }
-    push(16 + u64::from(to.file()));
+    push(FILE_A + u64::from(to.file()));
     push(1 + u64::from(to.rank()));
     text | (from.index() as u64) << 6 | to.index() as u64
 }
@@ -391,8 +465,9 @@ fn each_key(
 
 fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
     let shared = Reach::new(playable, role).shared;
+    let all_squares = !0;
     let mut keys = Vec::with_capacity(32);
-    each_key(playable, role, shared, !0, |key| keys.push(key));
+    each_key(playable, role, shared, all_squares, |key| keys.push(key));
     keys.sort_unstable();
     keys
 }
@@ -413,7 +488,8 @@ impl PawnMoves {
         let position = playable.position();
         let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
         let mut moves = PawnMoves { pushes: 0, left: 0, right: 0 };
-        moves.add(playable, pawns & !playable.pinned().bits(), !0);
+        let all_squares = !0;
+        moves.add(playable, pawns & !playable.pinned().bits(), all_squares);
         for pawn in Square::each(pawns & playable.pinned().bits()) {
             moves.add(playable, pawn.bit(), crate::model::rules::line(playable.king(), pawn));
         }
@@ -456,6 +532,11 @@ impl PawnMoves {
     }
 
     #[inline(always)]
+    fn count(&self) -> u16 {
+        self.groups().into_iter().map(pawn_moves).sum()
+    }
+
+    #[inline(always)]
     fn place(&self, playable: &Playable, mv: Move) -> Option<u16> {
         let file = mv.from.file();
         let group = match mv.to.file() as i8 - file as i8 {
@@ -476,6 +557,8 @@ impl PawnMoves {
             _ => return None,
         };
         let mut place = promotion;
+        // Of each group, the moves from lower files come first. On the same file, the groups come
+        // one after the other.
         for (nth, set) in groups.into_iter().enumerate() {
             let before_it = match nth.cmp(&group) {
                 Ordering::Less => before(Square::at(file, 0)) | file_set(file),
@@ -518,7 +601,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
     Move {
         from: origin(playable, square, group),
         to: Square::at(to_file, square.rank()),
-        promotion: PROMOTIONS.get(usize::from(nth)).copied().filter(|_| promotes),
+        promotion: if promotes { PROMOTIONS.get(usize::from(nth)).copied() } else { None },
     }
 }
 
@@ -532,11 +615,8 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     };
     let one_back = Square::at(square.file(), back(square.rank()));
     let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
-    if group == 0 && pawns & one_back.bit() == 0 {
-        Square::at(square.file(), back(one_back.rank()))
-    } else {
-        one_back
-    }
+    let is_double_step = group == 0 && pawns & one_back.bit() == 0;
+    if is_double_step { Square::at(square.file(), back(one_back.rank())) } else { one_back }
 }
 
 /// Number of moves in a set of pawn moves. A square on a back rank counts as four promotions.

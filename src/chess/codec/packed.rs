@@ -14,7 +14,7 @@ use super::error::{DecodeError, DecodeErrorKind};
 use crate::model::{
     Bitboard, Board, Castling, Color, Piece, Position, Role, Setup, Side, Square, en_passant_rank,
 };
-use crate::simd::InstructionSet;
+use crate::simd::{InstructionSet, Kernel};
 use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 
 /// Length of the longest packed boards, those in the escape form, in bytes.
@@ -155,11 +155,9 @@ pub fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64, u128)>
 fn pack_escape(position: &Position) -> PackedBoard {
     let mut bytes = [0; ROOM];
     let codes = with_rights(position, code_bits(position.board()));
-    let pairs = (0..64).step_by(2).map(|square| codes.code(square) | codes.code(square + 1) << 4);
-    bytes[OCCUPANCY..OCCUPANCY + ESCAPE_CODES]
-        .iter_mut()
-        .zip(pairs)
-        .for_each(|(byte, pair)| *byte = pair);
+    for (byte, square) in bytes[OCCUPANCY..][..ESCAPE_CODES].iter_mut().zip((0..).step_by(2)) {
+        *byte = codes.code(square) | codes.code(square + 1) << 4;
+    }
     let en_passant = position.en_passant().map_or(0, |target| target.file() + 1);
     bytes[MAX_LEN - 1] = en_passant << 1 | position.turn() as u8;
     bytes[LEN] = MAX_LEN as u8;
@@ -252,19 +250,30 @@ pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
 /// [`DecodeError`] for most bytes that [`encode`] does not write.
 #[inline]
 pub fn setup_of(bytes: &[u8]) -> Result<Setup, DecodeError> {
-    if let Some((occupied, codes)) = bytes.split_first_chunk()
-        && let occupied = u64::from_le_bytes(*occupied)
-        && (1..=PLAIN_PIECES).contains(&occupied.count_ones())
-        && bytes.len() >= plain_len(occupied.count_ones())
-    {
-        let codes = PlainCodes::new(occupied, codes);
-        if codes.first_wrong().is_none() {
-            let [white, black] = codes.castling_rooks;
-            let castling_rooks = Bitboard(white | black);
-            return Ok(Setup { board: codes.board(), turn: codes.turn, castling_rooks });
-        }
+    match InstructionSet::fastest().run(PlainSetup(bytes)) {
+        Some(setup) => Ok(setup),
+        None => decode(bytes).map(|(position, _)| Setup::from(&position)),
     }
-    decode(bytes).map(|(position, _)| Setup::from(&position))
+}
+
+/// Reads the setup of the plain form.
+struct PlainSetup<'b>(&'b [u8]);
+
+impl Kernel for PlainSetup<'_> {
+    /// `None` for the escape form, and for bytes that are not valid.
+    type Output = Option<Setup>;
+
+    #[inline(always)]
+    fn run(self) -> Option<Setup> {
+        let (occupied, codes) = self.0.split_first_chunk()?;
+        let occupied = u64::from_le_bytes(*occupied);
+        let count = occupied.count_ones();
+        if !(1..=PLAIN_PIECES).contains(&count) || self.0.len() < plain_len(count) {
+            return None;
+        }
+        let codes = PlainCodes::new(occupied, codes);
+        if codes.first_wrong().is_some() { None } else { Some(codes.setup()) }
+    }
 }
 
 fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
@@ -282,10 +291,13 @@ fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {
     if let Some(wrong) = codes.first_wrong() {
         let before = occupied & (wrong.bit() - 1);
         let offset = OCCUPANCY + before.count_ones() as usize / 2;
-        return Err(match codes.double_steps & wrong.bit() {
-            0 => corrupt(offset, "code of a king of the side to move"),
-            _ => corrupt(offset, "pawn that just made a double step"),
-        });
+        let is_pawn = codes.double_steps & wrong.bit() != 0;
+        let what = if is_pawn {
+            "pawn that just made a double step"
+        } else {
+            "code of a king of the side to move"
+        };
+        return Err(corrupt(offset, what));
     }
     let target = |pawn: Square| Square::at(pawn.file(), en_passant_rank(codes.turn));
     let en_passant = Square::lowest(codes.double_steps).map(target);
@@ -310,11 +322,11 @@ pub struct PlainCodes {
 impl PlainCodes {
     /// Splits codes that are in the order of squares. Each byte has two codes. Codes beyond the
     /// maximum number of pieces are ignored.
-    #[inline]
+    #[inline(always)]
     pub fn new(occupied: u64, codes: &[u8]) -> PlainCodes {
-        let mut nibbles = [0; PLAIN_PIECES as usize / 2];
-        nibbles.iter_mut().zip(codes).for_each(|(nibble, code)| *nibble = *code);
-        let codes = u128::from_le_bytes(nibbles);
+        let mut padded = [0; PLAIN_PIECES as usize / 2];
+        padded.iter_mut().zip(codes).for_each(|(byte, pair)| *byte = *pair);
+        let codes = u128::from_le_bytes(padded);
         let CodeBits { bits: [a, b, c, d], .. } =
             scatter_codes(occupied, codes, InstructionSet::fastest());
         // Codes from 12 also mark a pawn after a double step, a rook with a castling right, or a
@@ -343,19 +355,28 @@ impl PlainCodes {
     }
 
     /// Returns the piece placement.
-    #[inline]
+    #[inline(always)]
     pub fn board(&self) -> Board {
         Board::from_roles(self.roles, self.white)
     }
 
-    /// Returns the first square whose code contradicts the others.
+    /// Returns the pieces, the side to move and the rooks with a castling right.
+    #[inline(always)]
+    pub fn setup(&self) -> Setup {
+        let [white, black] = self.castling_rooks;
+        Setup { board: self.board(), turn: self.turn, castling_rooks: Bitboard(white | black) }
+    }
+
+    /// Returns the first square whose code contradicts the others: a pawn after a double step on
+    /// another rank, a second such pawn, or a black king that waits if Black is to move.
+    #[inline(always)]
     fn first_wrong(&self) -> Option<Square> {
-        let pawns = double_stepped(Square::at(0, en_passant_rank(self.turn)));
-        let rank = 0xff << (8 * pawns.rank());
         let steps = self.double_steps;
-        let second_step = steps & steps.wrapping_sub(1);
+        let double_step_rank = double_stepped(Square::at(0, en_passant_rank(self.turn))).rank();
+        let on_other_rank = steps & !(0xff << (8 * double_step_rank));
+        let all_but_first = steps & steps.wrapping_sub(1);
         let kings = if self.turn == Color::Black { self.waiting_kings } else { 0 };
-        Square::lowest(steps & !rank | second_step | kings)
+        Square::lowest(on_other_rank | all_but_first | kings)
     }
 }
 
@@ -386,10 +407,10 @@ fn unpack_escape(bytes: &[u8]) -> Result<Position, DecodeError> {
         _ => return Err(corrupt(last, "en passant file")),
     };
     let position = position(Board::from_sets(&sets), turn, castling_rooks, en_passant)?;
-    match pack_plain(&position) {
-        Some(_) => Err(non_canonical(0, "the plain form says this board")),
-        None => Ok(position),
+    if pack_plain(&position).is_some() {
+        return Err(non_canonical(0, "the plain form says this board"));
     }
+    Ok(position)
 }
 
 /// Makes the position of a board on which these rooks (White's, then Black's) have castling rights.

@@ -3,6 +3,7 @@
 //! stream too. The format is part of `formats/epd_record.md`.
 
 use std::io::{self, Cursor, Read, Write};
+use std::mem::offset_of;
 use std::ops::Range;
 
 use zerocopy::little_endian::{U32, U64};
@@ -28,7 +29,6 @@ const END: u8 = 1;
 /// Kinds of frames that a reader may skip if it does not know them.
 const OPTIONAL: std::ops::RangeInclusive<u8> = 128..=255;
 
-/// Header of a frame.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Copy, Clone)]
 #[repr(C)]
 struct Header {
@@ -40,8 +40,7 @@ struct Header {
     payload: U32,
     /// Number of records in the payload.
     records: U32,
-    /// Number of records of the stream before this frame. In the end frame it is the number of all
-    /// records.
+    /// Number of records of the stream before this frame; in the end frame, of all records.
     records_before: U64,
     /// CRC32C of all fields above and the payload.
     checksum: U32,
@@ -50,7 +49,11 @@ struct Header {
 /// Number of bytes that are read at once to look for a frame.
 const SEARCHED: usize = 1 << 16;
 const HEADER_LEN: usize = size_of::<Header>();
-const CHECKED_LEN: usize = HEADER_LEN - size_of::<U32>();
+const CHECKED_LEN: usize = offset_of!(Header, checksum);
+const VERSION_OFFSET: u64 = offset_of!(Header, version) as u64;
+const KIND_OFFSET: u64 = offset_of!(Header, kind) as u64;
+const PAYLOAD_OFFSET: u64 = offset_of!(Header, payload) as u64;
+const RECORDS_BEFORE_OFFSET: u64 = offset_of!(Header, records_before) as u64;
 const _: () = assert!(HEADER_LEN == 26);
 
 impl Header {
@@ -133,7 +136,7 @@ impl<W: Write> Writer<W> {
     pub fn write(&mut self, record: &EpdRecord) -> Result<(), WriteError> {
         let start = self.payload.len();
         record::encode(record, &mut self.payload)?;
-        Ok(self.settle(start)?)
+        Ok(self.count_record(start)?)
     }
 
     /// Appends a record that is already encoded. Its bytes are not checked.
@@ -143,7 +146,7 @@ impl<W: Write> Writer<W> {
     pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<()> {
         let start = self.payload.len();
         self.payload.extend_from_slice(record);
-        self.settle(start)
+        self.count_record(start)
     }
 
     /// Does the same as [`Writer::write_encoded`], for several records, one directly after another.
@@ -161,11 +164,13 @@ impl<W: Write> Writer<W> {
                 Some(&end) => {
                     self.payload.extend_from_slice(&bytes[start..end]);
                     self.records += fit as u32;
-                    (start, rest) = (end, &rest[fit..]);
+                    start = end;
+                    rest = &rest[fit..];
                 }
                 None => {
                     self.write_encoded(&bytes[start..first])?;
-                    (start, rest) = (first, &rest[1..]);
+                    start = first;
+                    rest = &rest[1..];
                 }
             }
         }
@@ -186,7 +191,7 @@ impl<W: Write> Writer<W> {
 
     /// Counts the record that begins at the place `start` of the payload. If the record does not
     /// fit into the frame, the records before it are written first.
-    fn settle(&mut self, start: usize) -> io::Result<()> {
+    fn count_record(&mut self, start: usize) -> io::Result<()> {
         if self.payload.len() > FRAME_LEN {
             self.write_frame(start)?;
         }
@@ -258,11 +263,10 @@ pub struct Reader<R: Read> {
     ended: bool,
     failed: bool,
     /// Bytes that are read before more of the input is read.
-    again: Cursor<Vec<u8>>,
+    pushed_back: Cursor<Vec<u8>>,
     /// The bytes of the last frame, if it is damaged.
     damaged: Vec<u8>,
-    /// Number of records that were lost before the current frame; `None` unless frames are being
-    /// skipped.
+    /// Number of records lost before the current frame; `None` unless frames are being skipped.
     lost: Option<u64>,
 }
 
@@ -291,7 +295,7 @@ impl<R: Read> Reader<R> {
             records_of_stream: 0,
             ended: false,
             failed: false,
-            again: Cursor::new(Vec::new()),
+            pushed_back: Cursor::new(Vec::new()),
             damaged: Vec::new(),
             lost: None,
         }
@@ -303,7 +307,7 @@ impl<R: Read> Reader<R> {
     /// [`ReadError`] if the input fails, is damaged or ends too early. Records that were returned
     /// before are right.
     pub fn next_record(&mut self) -> Result<Option<EpdRecord>, ReadError> {
-        if self.failed || !self.fill()? {
+        if self.failed || !self.read_up_to_record()? {
             return Ok(None);
         }
         let (record, len) =
@@ -319,7 +323,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// The errors of [`Reader::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>, ReadError> {
-        if self.failed || !self.fill()? {
+        if self.failed || !self.read_up_to_record()? {
             return Ok(None);
         }
         let start = self.used;
@@ -340,8 +344,9 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Reads frames until the payload has a record; false at the end of the input.
-    fn fill(&mut self) -> Result<bool, ReadError> {
+    /// Reads frames until the payload has a record that was not returned, if it has none. False at
+    /// the end of the input.
+    fn read_up_to_record(&mut self) -> Result<bool, ReadError> {
         while self.left == 0 {
             if !self.read_frame()? {
                 return Ok(false);
@@ -394,7 +399,7 @@ impl<R: Read> Reader<R> {
         if header.version != VERSION {
             let kind =
                 DecodeErrorKind::UnsupportedVersion { found: header.version, supported: VERSION };
-            return Err(self.fail(start + 4, kind));
+            return Err(self.fail(start + VERSION_OFFSET, kind));
         }
         let kind = header.kind;
         let is_sound = match kind {
@@ -403,11 +408,11 @@ impl<R: Read> Reader<R> {
             _ if OPTIONAL.contains(&kind) => records == 0,
             _ => {
                 let kind = DecodeErrorKind::Reserved { what: "kind of frame", value: kind };
-                return Err(self.fail(start + 5, kind));
+                return Err(self.fail(start + KIND_OFFSET, kind));
             }
         };
         if !is_sound {
-            return Err(self.fail(start + 5, DecodeErrorKind::Corrupt("kind of frame")));
+            return Err(self.fail(start + KIND_OFFSET, DecodeErrorKind::Corrupt("kind of frame")));
         }
         let is_of_several = kind == RECORDS && records > 1;
         let limit = if is_of_several { FRAME_LEN } else { record::MAX_LEN };
@@ -417,7 +422,7 @@ impl<R: Read> Reader<R> {
                 found: payload.into(),
                 limit: limit as u64,
             };
-            return Err(self.fail(start + 6, kind));
+            return Err(self.fail(start + PAYLOAD_OFFSET, kind));
         }
         Ok(())
     }
@@ -426,7 +431,7 @@ impl<R: Read> Reader<R> {
         let len = header.payload.get();
         self.payload.clear();
         self.used = 0;
-        let input = (&mut self.again).chain(&mut self.input);
+        let input = (&mut self.pushed_back).chain(&mut self.input);
         let read = input.take(len.into()).read_to_end(&mut self.payload);
         self.offset += self.payload.len() as u64;
         if let Err(error) = read {
@@ -447,7 +452,8 @@ impl<R: Read> Reader<R> {
             self.lost = found.checked_sub(expected);
             self.records_of_stream = found;
         } else if found != expected {
-            return Err(self.fail(start + 14, DecodeErrorKind::Sequence { found, expected }));
+            let kind = DecodeErrorKind::Sequence { found, expected };
+            return Err(self.fail(start + RECORDS_BEFORE_OFFSET, kind));
         }
         Ok(())
     }
@@ -455,7 +461,7 @@ impl<R: Read> Reader<R> {
     fn read_up_to(&mut self, bytes: &mut [u8]) -> Result<usize, ReadError> {
         let mut filled = 0;
         while filled < bytes.len() {
-            let mut input = (&mut self.again).chain(&mut self.input);
+            let mut input = (&mut self.pushed_back).chain(&mut self.input);
             match input.read(&mut bytes[filled..]) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
@@ -483,6 +489,7 @@ impl<R: Read> Reader<R> {
             bytes.push(0);
         }
         loop {
+            // The frame that began with the first byte is damaged, so the next one begins later.
             let found = bytes.get(1..).and_then(|rest| memchr::memmem::find(rest, &MAGIC));
             let Some(found) = found else {
                 // A part of the magic bytes may be at the end.
@@ -498,11 +505,12 @@ impl<R: Read> Reader<R> {
             };
             bytes.drain(..=found);
             self.offset -= bytes.len() as u64;
-            let place = self.again.position() as usize;
-            bytes.extend_from_slice(&self.again.get_ref()[place..]);
-            self.again = Cursor::new(std::mem::take(&mut bytes));
+            let place = self.pushed_back.position() as usize;
+            bytes.extend_from_slice(&self.pushed_back.get_ref()[place..]);
+            self.pushed_back = Cursor::new(std::mem::take(&mut bytes));
             let end = self.offset;
-            (self.failed, self.lost) = (false, Some(0));
+            self.failed = false;
+            self.lost = Some(0);
             match self.read_frame() {
                 Ok(_) => {
                     let records = self.lost.take();

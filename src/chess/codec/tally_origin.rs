@@ -57,6 +57,7 @@ pub struct GameSet {
 /// Seed of the hashes that a [`GameSet`] adds up.
 const SET_SEED: u64 = 6;
 
+// Numbers wrap around, because a set may stand for a change that removes more games than it adds.
 impl GameSet {
     /// Adds a game.
     pub fn add(&mut self, digest: &GameDigest) {
@@ -174,12 +175,12 @@ const FLAGS: u8 = IS_MIXED | IS_PRUNED | HAS_GAMES | IS_DELTA | HAS_SLICES;
 impl TallyOrigin {
     /// Writes the origin as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let flags = flag(self.is_mixed, IS_MIXED)
-            | flag(self.pruned.is_some(), IS_PRUNED)
-            | flag(self.games.is_some(), HAS_GAMES)
-            | flag(self.delta.is_some(), IS_DELTA)
-            | flag(!self.slices.is_empty(), HAS_SLICES);
+        let bit_if = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let flags = bit_if(self.is_mixed, IS_MIXED)
+            | bit_if(self.pruned.is_some(), IS_PRUNED)
+            | bit_if(self.games.is_some(), HAS_GAMES)
+            | bit_if(self.delta.is_some(), IS_DELTA)
+            | bit_if(!self.slices.is_empty(), HAS_SLICES);
         let mut bytes = vec![flags];
         self.settings.put_bytes(&mut bytes);
         if let Some(pruned) = &self.pruned {
@@ -390,9 +391,8 @@ impl GameDigests {
     /// Adds the digests in `bytes`, which are one directly after the other. Returns false if they
     /// do not ascend, or if one of them was known with the same or a higher copy rank.
     pub fn add_bytes(&mut self, bytes: &[u8]) -> bool {
-        ascending(bytes).is_some_and(|digests| {
-            digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
-        })
+        let Some(digests) = ascending(bytes) else { return false };
+        digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)
     }
 
     /// Reads the bytes that [`GameDigests::to_bytes`] writes; `None` for other bytes.
@@ -424,7 +424,9 @@ impl GameCounter {
             if !copies.is_sorted_by(|one, next| split(one).1 < split(next).1) {
                 return None;
             }
-            copies.last().into_iter().for_each(|last| games.add(last));
+            if let Some(highest) = copies.last() {
+                games.add(highest);
+            }
         }
         Some(games)
     }
@@ -475,12 +477,8 @@ fn joined(hash: &[u8], copy_rank: u32) -> GameDigest {
 }
 
 fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
-    let (hash, copy_rank) = digest.split_at(HASH);
-    let mut own = [0; HASH];
-    let mut number = [0; 4];
-    own.copy_from_slice(hash);
-    number.copy_from_slice(copy_rank);
-    (own, u32::from_le_bytes(number))
+    let [hash @ .., a, b, c, d] = *digest;
+    (hash, u32::from_le_bytes([a, b, c, d]))
 }
 
 /// The settings of the tallies of a file, and the games that they count.
@@ -505,10 +503,7 @@ impl TallyLedger {
             games.insert(*game);
             Ok(())
         })?;
-        let ledger = |(origin, has_games): (_, bool)| TallyLedger {
-            origin,
-            games: has_games.then_some(games),
-        };
-        Ok(read.map(ledger))
+        let Some((origin, has_games)) = read else { return Ok(None) };
+        Ok(Some(TallyLedger { origin, games: has_games.then_some(games) }))
     }
 }

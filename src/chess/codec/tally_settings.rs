@@ -107,8 +107,8 @@ const TRUNCATE_GAMES: u8 = 8;
 const DENY_WARNINGS: u8 = 16;
 const FLAGS: u8 = STANDARD_ONLY | COUNT_REPEATS | UNIQUE_GAMES | TRUNCATE_GAMES | DENY_WARNINGS;
 
-/// The number of plies in the format if all positions count.
-const ALL_PLIES: u32 = u32::MAX;
+/// The number in the format that stands for no limit of plies.
+const NO_MAX_PLY: u32 = u32::MAX;
 
 impl TallySettings {
     const SPLITS: [&str; 4] = ["year", "month", "speed", "rating"];
@@ -173,15 +173,15 @@ impl TallySettings {
     }
 
     pub(super) fn put_bytes(&self, out: &mut Vec<u8>) {
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let bit = |(place, is_split)| u8::from(is_split) << place;
-        out.push((0..).zip(self.splits()).map(bit).sum());
+        let [year, month, speed, rating] = self.splits().map(u8::from);
+        out.push(year | month << 1 | speed << 2 | rating << 3);
+        let bit_if = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         out.push(
-            flag(self.standard_only, STANDARD_ONLY)
-                | flag(self.count_repeats, COUNT_REPEATS)
-                | flag(self.unique_games, UNIQUE_GAMES)
-                | flag(self.truncate_games, TRUNCATE_GAMES)
-                | flag(self.deny_warnings, DENY_WARNINGS),
+            bit_if(self.standard_only, STANDARD_ONLY)
+                | bit_if(self.count_repeats, COUNT_REPEATS)
+                | bit_if(self.unique_games, UNIQUE_GAMES)
+                | bit_if(self.truncate_games, TRUNCATE_GAMES)
+                | bit_if(self.deny_warnings, DENY_WARNINGS),
         );
         out.push(match self.color {
             None => 0,
@@ -190,7 +190,7 @@ impl TallySettings {
         });
         out.push(self.same_game.map_or(0, |same| same as u8 + 1));
         out.push(self.keep_games.unwrap_or(0));
-        out.extend_from_slice(&self.max_ply.unwrap_or(ALL_PLIES).to_le_bytes());
+        out.extend_from_slice(&self.max_ply.unwrap_or(NO_MAX_PLY).to_le_bytes());
         put_int_4(self.players.len(), out);
         self.players.iter().for_each(|name| put_text(name, out));
         put_text(self.filter.as_deref().unwrap_or_default(), out);
@@ -218,11 +218,10 @@ impl TallySettings {
             2 => Some(Color::Black),
             _ => return Err(corrupt(start)),
         };
-        let same_game = match same_game.checked_sub(1) {
-            None => None,
-            Some(number) => {
-                let same = SameGame::ALL.get(usize::from(number)).copied();
-                Some(same.ok_or_else(|| corrupt(start))?)
+        let same_game = match same_game {
+            0 => None,
+            number => {
+                Some(*SameGame::ALL.get(usize::from(number) - 1).ok_or_else(|| corrupt(start))?)
             }
         };
         let is_split = |place: u32| splits >> place & 1 == 1;
@@ -231,7 +230,7 @@ impl TallySettings {
             month: is_split(1),
             speed: is_split(2),
             rating: is_split(3),
-            max_ply: Some(max_ply).filter(|plies| *plies < ALL_PLIES),
+            max_ply: Some(max_ply).filter(|plies| *plies < NO_MAX_PLY),
             players,
             color,
             standard_only: flags & STANDARD_ONLY != 0,
@@ -246,15 +245,19 @@ impl TallySettings {
         if settings.is_sound() { Ok(settings) } else { Err(corrupt(start)) }
     }
 
-    /// True if the settings fit together, and their numbers are in their ranges.
+    /// True if the settings fit together, and their numbers are in their ranges: all that
+    /// [`TallySettings::from_bytes`] can return, and nothing else.
     pub fn is_sound(&self) -> bool {
-        let names = &self.players;
-        (self.year || !self.month)
-            && (self.color.is_none() || !names.is_empty())
-            && names.iter().all(|name| !name.is_empty())
-            && names.is_sorted_by(|one, next| one < next)
+        let players = &self.players;
+        let months_are_of_years = self.year || !self.month;
+        let color_is_of_a_player = self.color.is_none() || !players.is_empty();
+        let are_ascending_names = players.iter().all(|name| !name.is_empty())
+            && players.is_sorted_by(|one, next| one < next);
+        months_are_of_years
+            && color_is_of_a_player
+            && are_ascending_names
             && self.keep_games.is_none_or(|games| (1..=MAX_KEPT_GAMES).contains(&games))
-            && self.max_ply != Some(ALL_PLIES)
+            && self.max_ply != Some(NO_MAX_PLY)
             && self.filter.as_ref().is_none_or(|filter| !filter.is_empty())
     }
 }

@@ -46,11 +46,11 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if best.is_empty() && avoid.is_empty() {
         return Verdict::Unscored;
     }
-    let defective = |operand: &Operand| match operand {
+    let is_defective = |operand: &Operand| match operand {
         Operand::Move { .. } => false,
         other => mate_target(&other.text()).is_none(),
     };
-    if best.iter().chain(avoid).any(defective) {
+    if best.iter().chain(avoid).any(is_defective) {
         return Verdict::Defective;
     }
     let answer = answer(record);
@@ -58,9 +58,11 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
         Some(operand) == answer
             || mate_target(&operand.text()).is_some_and(|moves| finds_mate(record, moves.into()))
     };
-    let right = best.is_empty() || best.iter().any(hits);
-    let answered = answer.is_some() || best.iter().any(hits);
-    if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
+    // A mate that was found solves a problem without a move as the answer.
+    let hits_best = best.iter().any(hits);
+    let is_answered = answer.is_some() || hits_best;
+    let is_right = (best.is_empty() || hits_best) && !avoid.iter().any(hits);
+    if is_answered && is_right { Verdict::Solved } else { Verdict::Missed }
 }
 
 /// True if a record answers with a mate in at most `target` moves. If `target` is negative, the
@@ -101,12 +103,18 @@ fn mate_by_score(record: &EpdRecord) -> Option<i128> {
 fn mate_by_line(record: &EpdRecord) -> Option<i128> {
     let expected = record.operands(Opcode::PV).filter(|line| !line.is_empty());
     let line = expected.or_else(|| record.operands(Opcode::PM)?.get(..1))?;
-    let mut at = Playable::new(record.position()).ok()?;
+    let mut position = Playable::new(record.position()).ok()?;
     for operand in line {
         let Operand::Move { mv, .. } = operand else { return None };
-        at = at.is_legal(*mv).then(|| at.after(*mv))?;
+        if !position.is_legal(*mv) {
+            return None;
+        }
+        position = position.after(*mv);
+    }
+    if !position.is_checkmate() {
+        return None;
     }
     let moves = i128::try_from(line.len().div_ceil(2)).ok()?;
-    let is_movers = line.len() % 2 == 1;
-    at.is_checkmate().then_some(if is_movers { moves } else { -moves })
+    let mover_mates = line.len() % 2 == 1;
+    Some(if mover_mates { moves } else { -moves })
 }

@@ -132,17 +132,16 @@ impl Board {
     }
 }
 
+const ALL_SQUARES: u64 = !0;
 /// Two masks for each colour: all squares for the colour itself, no square for the other colour.
-/// `ONLY_ROLE` has such masks for each role.
-static ONLY_COLOR: [[u64; 2]; 2] = [[!0, 0], [0, !0]];
-static ONLY_ROLE: [[u64; 6]; 6] = only_role();
-
-const fn only_role() -> [[u64; 6]; 6] {
+static ONLY_COLOR: [[u64; 2]; 2] = [[ALL_SQUARES, 0], [0, ALL_SQUARES]];
+/// Six masks for each role: all squares for the role itself, no square for the other roles.
+static ONLY_ROLE: [[u64; 6]; 6] = {
     let mut table = [[0; 6]; 6];
     let mut role = 0;
     while role < 6 {
-        table[role][role] = !0;
+        table[role][role] = ALL_SQUARES;
         role += 1;
     }
     table
-}
+};

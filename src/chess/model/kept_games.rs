@@ -36,8 +36,10 @@ impl FromStr for GameId {
 
     fn from_str(text: &str) -> Result<GameId, GameIdError> {
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let is_id = text.len() == 2 * GameId::LEN && text.as_bytes().iter().all(is_digit);
-        let id = is_id.then(|| u64::from_str_radix(text, 16).ok()).flatten().ok_or(GameIdError)?;
+        if text.len() != 2 * GameId::LEN || !text.as_bytes().iter().all(is_digit) {
+            return Err(GameIdError);
+        }
+        let id = u64::from_str_radix(text, 16).map_err(|_| GameIdError)?;
         Ok(GameId(id.to_be_bytes()))
     }
 }
@@ -71,14 +73,18 @@ impl GameDate {
             if text.bytes().all(|byte| byte == b'?') {
                 return Some(0);
             }
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| text.parse().ok()).flatten().filter(|&number| number > 0)
+            if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            text.parse().ok().filter(|&number| number > 0)
         };
         let year = part(4)?;
         let month = part(2)?;
         let day = part(2)?;
-        let date = GameDate::new(year, month.try_into().ok()?, day.try_into().ok()?);
-        parts.next().is_none().then_some(date)?
+        if parts.next().is_some() {
+            return None;
+        }
+        GameDate::new(year, month.try_into().ok()?, day.try_into().ok()?)
     }
 }
 
@@ -140,8 +146,10 @@ impl fmt::Display for KeptGame {
 
 /// Parses a number without sign and leading zeros.
 fn number(text: &str) -> Option<u16> {
-    let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok()).flatten()
+    if text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
 }
 
 /// The best rated and the latest of the games that reached a position. One limit applies to both

@@ -114,7 +114,8 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
     if old.position().identity() != new.position().identity() {
         return Merged::Conflict(Vec::new());
     }
-    let were_fields = [old, new].map(|record| record.fen_counters().is_some());
+    let old_has_fields = old.fen_counters().is_some();
+    let new_has_fields = new.fen_counters().is_some();
     let old = &old.with_counter_operations();
     let new = &new.with_counter_operations();
     let takes_new = rules.prefer.takes_new(old, new);
@@ -137,10 +138,10 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         } else {
             reconcile(opcode, old.operands(opcode), new.operands(opcode), rules)
         };
-        match operands {
-            Some(operands) => drop(merged.set(Operation { opcode, operands })),
-            None if !comes_from_chosen => conflicts.push(opcode),
-            None => {}
+        if let Some(operands) = operands {
+            merged.set(Operation { opcode, operands });
+        } else if !comes_from_chosen {
+            conflicts.push(opcode);
         }
     }
     if contradicts_itself(&merged) && !contradicts_itself(old) && !contradicts_itself(new) {
@@ -150,9 +151,10 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
     if !conflicts.is_empty() {
         return Merged::Conflict(conflicts);
     }
-    take_off(&mut merged);
-    let counters_of_new = has(chosen, is_counter) == takes_new;
-    if were_fields[usize::from(counters_of_new)] {
+    subtract_tally_less(&mut merged);
+    let has_counters_of_new = if has(chosen, is_counter) { takes_new } else { !takes_new };
+    let were_fields = if has_counters_of_new { new_has_fields } else { old_has_fields };
+    if were_fields {
         restore_counter_fields(&mut merged);
     }
     Merged::One(merged)
@@ -223,7 +225,7 @@ fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
 }
 
 /// Subtracts `tally_less` from `tally`, if all games of `tally_less` are in `tally`.
-fn take_off(record: &mut EpdRecord) {
+fn subtract_tally_less(record: &mut EpdRecord) {
     let tally = |opcode| record.operands(opcode).and_then(Tally::from_operands);
     let Some(less) = tally(Opcode::TALLY_LESS) else { return };
     if let Some(left) = tally(Opcode::TALLY).and_then(|tally| tally.minus(less)) {

@@ -25,7 +25,7 @@ pub use game::{
     GameResultError, MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, is_tag_name,
 };
 pub use game::{UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS};
-pub(crate) use game::{is_tag_name_byte, name_without_signs};
+pub(crate) use game::{is_tag_name_byte, without_signs};
 pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MAX_KEPT_GAMES};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;

@@ -374,7 +374,6 @@ mod tests {
         }
     }
 
-    /// The numbers are those of the format page.
     #[test]
     fn the_numbers_are_those_of_the_page() {
         let page = include_str!("../../../formats/epd_record.md");

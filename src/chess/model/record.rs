@@ -74,14 +74,9 @@ impl Operand {
             Operand::Move { san, .. } => out.extend_from_slice(san.as_bytes()),
             Operand::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
             Operand::Token(bytes) => out.extend_from_slice(bytes),
-            Operand::Str(bytes) => {
+            Operand::Str(_) | Operand::Tally(_) => {
                 out.push(b'"');
-                out.extend_from_slice(bytes);
-                out.push(b'"');
-            }
-            Operand::Tally(tally) => {
-                out.push(b'"');
-                out.extend_from_slice(&tally.to_text());
+                self.write_text(out);
                 out.push(b'"');
             }
         }
@@ -136,9 +131,10 @@ impl Operation {
 
     /// If the operands are a set of moves, sorts them and removes repeated moves.
     pub fn settle(&mut self) {
-        let standard = || self.opcode.standard();
-        let is_set = || standard().is_some_and(|entry| entry.operands == Operands::MoveSet);
-        if self.operands.len() > 1 && is_set() {
+        if self.operands.len() > 1
+            && let Some(entry) = self.opcode.standard()
+            && entry.operands == Operands::MoveSet
+        {
             self.operands.sort_by_cached_key(Operand::text);
             self.operands.dedup_by_key(|operand| operand.text());
         }
@@ -225,7 +221,7 @@ impl EpdRecord {
     /// operations instead of fields: they become `hmvc` and `fmvn`.
     pub fn set_fen_counters(&mut self, counters: Option<Counters>) {
         self.counters = counters;
-        self.settle_counters();
+        self.move_counters_to_operations();
     }
 
     /// The operations, in ASCII order of their opcodes.
@@ -277,15 +273,15 @@ impl EpdRecord {
         let known = |text: &[u8]| {
             GameResult::from_text(text).filter(|result| *result != GameResult::Unknown)
         };
-        let of = |operands: &[Operand]| match operands.first()? {
+        let known_in = |operands: &[Operand]| match operands.first()? {
             Operand::Str(text) => known(text),
             other => known(&other.text()),
         };
-        let is_register = |it: &&Operation| (Opcode::C0..=Opcode::C9).contains(&it.opcode);
-        let mut registers = self.operations.iter().filter(is_register);
-        of(self.operands(Opcode::C9).unwrap_or_default())
+        let registers = Opcode::C0..=Opcode::C9;
+        let mut comments = self.operations.iter().filter(|it| registers.contains(&it.opcode));
+        known_in(self.operands(Opcode::C9).unwrap_or_default())
             .or_else(|| known(self.tag("Result")?))
-            .or_else(|| registers.find_map(|register| of(&register.operands)))
+            .or_else(|| comments.find_map(|comment| known_in(&comment.operands)))
     }
 
     /// The value of an integer operation such as `ce` or `acn`.
@@ -308,7 +304,7 @@ impl EpdRecord {
                 None
             }
         };
-        self.settle_counters();
+        self.move_counters_to_operations();
         old
     }
 
@@ -323,7 +319,7 @@ impl EpdRecord {
         operations.sort_by_key(|operation| operation.opcode);
         operations.dedup_by_key(|operation| operation.opcode);
         self.operations = operations;
-        self.settle_counters();
+        self.move_counters_to_operations();
         self
     }
 
@@ -384,9 +380,10 @@ impl EpdRecord {
     /// All reasons why the position is illegal, or the halfmove clock contradicts it.
     pub fn legality(&self) -> Legality {
         let mut flags = legality(&self.position);
-        let runs = self.counters().0.is_some_and(|clock| clock != 0);
-        let stepped = self.position.en_passant().is_some();
-        flags.set_if(runs && stepped, Legality::CLOCK_BESIDE_EP);
+        let (halfmove_clock, _) = self.counters();
+        let clock_runs = halfmove_clock.is_some_and(|clock| clock != 0);
+        let has_square = self.position.en_passant().is_some();
+        flags.set_if(clock_runs && has_square, Legality::CLOCK_BESIDE_EP);
         flags
     }
 
@@ -405,8 +402,10 @@ impl EpdRecord {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn play(&self, mv: Move) -> Option<EpdRecord> {
-        let playable =
-            Playable::new(&self.position).ok().filter(|playable| playable.is_legal(mv))?;
+        let playable = Playable::new(&self.position).ok()?;
+        if !playable.is_legal(mv) {
+            return None;
+        }
         let mut next = EpdRecord::new(*playable.after(mv).position());
         next.set_dialect(self.dialect);
         let zeroing = is_zeroing(playable.position(), mv);
@@ -436,7 +435,7 @@ impl EpdRecord {
         self.operations.binary_search_by(|operation| operation.opcode.cmp(&opcode))
     }
 
-    fn settle_counters(&mut self) {
+    fn move_counters_to_operations(&mut self) {
         if !self.operations.is_empty()
             && let Some(counters) = self.counters.take()
         {

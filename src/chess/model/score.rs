@@ -138,13 +138,13 @@ impl Evaluation {
     /// assert_eq!(Evaluation::Mate(-2).ce(true), Ok(32764));
     /// ```
     pub fn ce(self, is_opponents: bool) -> Result<i32, OutOfRange> {
-        let seen = |value: i64, most: i64| match value.checked_abs() {
-            Some(size) if size <= most => Ok(if is_opponents { -value } else { value } as i32),
+        let for_mover = |value: i64, max: i64| match value.checked_abs() {
+            Some(size) if size <= max => Ok(if is_opponents { -value } else { value } as i32),
             _ => Err(OutOfRange),
         };
         match self {
-            Evaluation::Centipawns(value) => seen(value, MAX_CENTIPAWNS),
-            Evaluation::Mate(moves) => match seen(moves, MAX_MATE.into())? {
+            Evaluation::Centipawns(value) => for_mover(value, MAX_CENTIPAWNS),
+            Evaluation::Mate(moves) => match for_mover(moves, MAX_MATE.into())? {
                 moves @ 1.. => mates_in(moves.unsigned_abs()),
                 moves => mated_in(moves.unsigned_abs()),
             },

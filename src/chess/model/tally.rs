@@ -118,8 +118,8 @@ impl Tally {
             return None;
         }
         let mut tally = Tally { parts };
-        if !matches!(&tally.parts[..], [part] if part.is_settled()) {
-            tally.settle().ok()?;
+        if !matches!(&tally.parts[..], [part] if part.is_merged()) {
+            tally.merge().ok()?;
         }
         tally.parts.retain(|part| part.reached > 0 || !part.moves.is_empty());
         (!tally.parts.is_empty()).then_some(tally)
@@ -149,10 +149,10 @@ impl Tally {
     pub fn total_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> TallyPart {
         let mut total = TallyPart::default();
         for part in self.parts.iter().filter(|part| is_wanted(&part.cell)) {
-            // Counts beyond the maximum are left out.
+            // Counts beyond the maximum are left out, here and when moves are merged.
             let _ = total.add(part);
         }
-        let _ = total.settle();
+        let _ = total.merge();
         total
     }
 
@@ -162,7 +162,7 @@ impl Tally {
     /// [`TallyOverflow`] if there would be too many games; the tally is then unchanged.
     pub fn add(&mut self, other: &Tally) -> Result<(), TallyOverflow> {
         let mut sum = Tally { parts: [&self.parts[..], &other.parts[..]].concat() };
-        sum.settle()?;
+        sum.merge()?;
         *self = sum;
         Ok(())
     }
@@ -187,9 +187,9 @@ impl Tally {
     }
 
     /// Sorts parts and moves, and adds parts of the same cell and counts of the same move.
-    fn settle(&mut self) -> Result<(), TallyOverflow> {
+    fn merge(&mut self) -> Result<(), TallyOverflow> {
         merge_by_key(&mut self.parts, |part| part.cell, TallyPart::add)?;
-        self.parts.iter_mut().try_for_each(TallyPart::settle)
+        self.parts.iter_mut().try_for_each(TallyPart::merge)
     }
 
     /// Reads the text between the quotes of the operand, with cells and moves in any order.
@@ -232,15 +232,15 @@ impl TallyPart {
         counts
     }
 
-    /// Adds the games of another part. The caller then calls [`TallyPart::settle`].
+    /// Adds the games of another part. The caller then calls [`TallyPart::merge`].
     fn add(&mut self, other: &TallyPart) -> Result<(), TallyOverflow> {
         self.reached = sum(self.reached, other.reached)?;
         self.moves.extend_from_slice(&other.moves);
         Ok(())
     }
 
-    /// A quick test: if true, [`TallyPart::settle`] would change nothing. False proves nothing.
-    fn is_settled(&self) -> bool {
+    /// A quick test: if true, [`TallyPart::merge`] would change nothing. False proves nothing.
+    fn is_merged(&self) -> bool {
         match &self.moves[..] {
             [] => true,
             [one] => one.counts.games() > 0,
@@ -249,12 +249,15 @@ impl TallyPart {
     }
 
     /// Sorts the moves, adds the counts of the same move, and removes moves without games.
-    fn settle(&mut self) -> Result<(), TallyOverflow> {
-        let add = |own: &mut MoveTally, one: &MoveTally| {
-            own.counts = own.counts.plus(&one.counts)?;
-            Ok(())
-        };
-        let merged = merge_by_key(&mut self.moves, |one| one.san, add);
+    fn merge(&mut self) -> Result<(), TallyOverflow> {
+        let merged = merge_by_key(
+            &mut self.moves,
+            |one| one.san,
+            |sum, one| {
+                sum.counts = sum.counts.plus(&one.counts)?;
+                Ok(())
+            },
+        );
         self.moves.retain(|one| one.counts.games() > 0);
         self.moves.sort_by_key(|one| (Reverse(one.counts.games()), one.san));
         merged
@@ -314,10 +317,13 @@ impl GameCounts {
     /// Whether a tally can have these counts.
     pub fn is_valid(&self) -> bool {
         let counts = [self.white, self.draws, self.black, self.unknown];
-        let fit = counts.iter().all(|&count| count <= MAX_GAMES) && self.games() <= MAX_GAMES;
-        let are_rated = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
-        let are_years = |(first, last)| 1 <= first && first <= last && last <= MAX_RATING;
-        fit && are_rated(self.elo) && are_rated(self.opponents) && self.years.is_none_or(are_years)
+        let are_counts =
+            counts.iter().all(|&count| count <= MAX_GAMES) && self.games() <= MAX_GAMES;
+        let are_ratings = |ratings: Ratings| ratings.games <= self.games() && ratings.is_valid();
+        let are_years = self
+            .years
+            .is_none_or(|(first, last)| (1..=last).contains(&first) && last <= MAX_RATING);
+        are_counts && are_ratings(self.elo) && are_ratings(self.opponents) && are_years
     }
 }
 
@@ -327,8 +333,7 @@ impl Ratings {
         (self.games > 0).then(|| self.sum as f64 / self.games as f64)
     }
 
-    /// Adds two sums of ratings. The result does not saturate, because at most [`MAX_GAMES`] games
-    /// are ever added.
+    /// Adds two sums of ratings. They do not saturate: at most [`MAX_GAMES`] games are ever added.
     const fn plus(self, other: Ratings) -> Ratings {
         Ratings {
             games: self.games.saturating_add(other.games),
@@ -440,7 +445,7 @@ impl TallyPart {
             write!(f, "[{}] ", self.cell)?;
         }
         f.write_str("reached ")?;
-        write_count(self.reached, 1, f)?;
+        write_count(self.reached, f)?;
         for MoveTally { san, counts, .. } in &self.moves {
             f.write_str(", ")?;
             san.as_bytes().iter().try_for_each(|&byte| f.write_char(char::from(byte)))?;
@@ -453,11 +458,13 @@ impl TallyPart {
 
 impl GameCounts {
     fn write(&self, f: &mut impl Write) -> fmt::Result {
-        let results = [('+', self.white), ('=', self.draws), ('-', self.black)];
-        let unknown = Some(('*', self.unknown)).filter(|_| self.unknown > 0);
-        for (sign, count) in results.into_iter().chain(unknown) {
+        for (sign, count) in [('+', self.white), ('=', self.draws), ('-', self.black)] {
             f.write_char(sign)?;
-            write_count(count, 1, f)?;
+            write_count(count, f)?;
+        }
+        if self.unknown > 0 {
+            f.write_char('*')?;
+            write_count(self.unknown, f)?;
         }
         for (name, ratings) in [(" elo ", self.elo), (" opp ", self.opponents)] {
             if ratings.games > 0 {
@@ -467,12 +474,12 @@ impl GameCounts {
         }
         let Some((first, last)) = self.years else { return Ok(()) };
         f.write_char(' ')?;
-        write_count(first.into(), 4, f)?;
+        write_padded(first.into(), YEAR_DIGITS, f)?;
         if first == last {
             return Ok(());
         }
         f.write_char('-')?;
-        write_count(last.into(), 4, f)
+        write_padded(last.into(), YEAR_DIGITS, f)
     }
 }
 
@@ -480,25 +487,31 @@ impl Ratings {
     fn write(self, f: &mut impl Write) -> fmt::Result {
         let Ratings { games, sum } = self;
         if sum.is_multiple_of(games.max(1)) {
-            write_count(sum / games.max(1), 1, f)?;
+            write_count(sum / games.max(1), f)?;
         } else {
-            let is_told = |&decimals: &u32| {
+            let keeps_sum = |&decimals: &u32| {
                 sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
             };
-            let decimals = (1..MAX_DECIMALS).find(is_told).unwrap_or(MAX_DECIMALS);
+            let decimals = (1..MAX_DECIMALS).find(keeps_sum).unwrap_or(MAX_DECIMALS);
             let mean = mean_in_units(sum, games, decimals);
             let unit = 10_u128.pow(decimals);
-            write_count((mean / unit) as u64, 1, f)?;
+            write_count((mean / unit) as u64, f)?;
             f.write_char('.')?;
-            write_count((mean % unit) as u64, decimals as usize, f)?;
+            write_padded((mean % unit) as u64, decimals as usize, f)?;
         }
         f.write_char('/')?;
-        write_count(games, 1, f)
+        write_count(games, f)
     }
 }
 
-/// Writes a number with at least `least` digits. `least` is at most [`MAX_DECIMALS`].
-fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result {
+fn write_count(count: u64, f: &mut impl Write) -> fmt::Result {
+    write_padded(count, 1, f)
+}
+
+const YEAR_DIGITS: usize = 4;
+
+/// Writes a number with at least `min_digits` digits, which are at most [`MAX_DECIMALS`].
+fn write_padded(mut count: u64, min_digits: usize, f: &mut impl Write) -> fmt::Result {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();
     while count > 0 {
@@ -506,7 +519,7 @@ fn write_count(mut count: u64, least: usize, f: &mut impl Write) -> fmt::Result 
         digits[start] = b'0' + (count % 10) as u8;
         count /= 10;
     }
-    start = start.min(digits.len() - least);
+    start = start.min(digits.len() - min_digits);
     f.write_str(std::str::from_utf8(&digits[start..]).unwrap_or_default())
 }
 
@@ -568,10 +581,10 @@ fn read_move(item: &str, move_of: &mut impl FnMut(&San) -> Option<Move>) -> Opti
         let (first, last) = years.split_once('-').unwrap_or((years, years));
         counts.years = Some((read_small(first)?, read_small(last)?));
     }
-    match words.next() {
-        None => Some(MoveTally { mv: move_of(&san)?, san, counts }),
-        Some(_) => None,
+    if words.next().is_some() {
+        return None;
     }
+    Some(MoveTally { mv: move_of(&san)?, san, counts })
 }
 
 fn read_results(text: &str) -> Option<GameCounts> {
@@ -599,16 +612,21 @@ fn read_ratings(text: &str) -> Option<Ratings> {
         return Some(Ratings { games, sum });
     }
     let digits = format!("{whole}{fraction}");
-    let is_number = !whole.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let mean: u128 = is_number.then(|| digits.parse().ok())??;
+    if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let mean: u128 = digits.parse().ok()?;
     let games = read_count(games)?;
     let sum = u64::try_from(sum_of(mean, games, fraction.len() as u32)).ok()?;
     Some(Ratings { games, sum })
 }
 
 fn read_count(text: &str) -> Option<u64> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok())?.filter(|&count| count <= MAX_GAMES)
+    // `parse` would also take a plus sign.
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|&count| count <= MAX_GAMES)
 }
 
 fn read_small(text: &str) -> Option<u16> {

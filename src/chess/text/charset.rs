@@ -24,7 +24,10 @@ pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
 
 /// Decodes Latin-1.
 pub fn from_latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|&byte| char::from(byte)).collect()
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.is_ascii() => text.to_owned(),
+        _ => bytes.iter().map(|&byte| char::from(byte)).collect(),
+    }
 }
 
 /// Returns the character of a byte in Windows-1252. Five bytes have no character there and stay

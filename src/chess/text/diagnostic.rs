@@ -97,9 +97,10 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX)]);
     let mut shown = String::new();
     for c in text.chars().take(MAX) {
-        match c {
-            _ if is_invisible(c) || c.is_control() => shown.push_str(&shown_character(c)),
-            _ => shown.push(c),
+        if is_invisible(c) || c.is_control() {
+            shown.push_str(&shown_character(c));
+        } else {
+            shown.push(c);
         }
     }
     if text.chars().nth(MAX).is_some() || bytes.len() > 4 * MAX {

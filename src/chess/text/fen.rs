@@ -126,13 +126,11 @@ impl FromStr for Position {
     fn from_str(text: &str) -> Result<Position, Diagnostic> {
         let record = parse(text.as_bytes(), Profile::Lenient)?;
         let mut opcodes = record.operations().iter().map(|operation| operation.opcode);
-        match opcodes.find(|opcode| !matches!(*opcode, Opcode::HMVC | Opcode::FMVN)) {
-            None => Ok(*record.position()),
-            Some(opcode) => {
-                let message = format!("a position has no operation `{opcode}`");
-                Err(Diagnostic::error(codes::E_FEN_FIELDS, 1, message))
-            }
+        if let Some(opcode) = opcodes.find(|it| !matches!(*it, Opcode::HMVC | Opcode::FMVN)) {
+            let message = format!("a position has no operation `{opcode}`");
+            return Err(Diagnostic::error(codes::E_FEN_FIELDS, 1, message));
         }
+        Ok(*record.position())
     }
 }
 

@@ -31,7 +31,6 @@ pub struct PositionLine {
     moves: Vec<San>,
     /// The moves of the line in coordinates.
     coordinates: Vec<Move>,
-    /// The position after each move.
     after: Vec<Position>,
 }
 
@@ -63,19 +62,17 @@ impl PositionLine {
         let mut line = PositionLine::new(Position::START);
         let played = line.play(text, 0, options.profile);
         let is_illegal = played.as_ref().is_err_and(|found| found.code == codes::E_MOVE_ILLEGAL);
-        match played {
-            // A move number alone is no line either.
-            _ if line.moves.is_empty() && !is_illegal => {
-                let is_fen = error.code != codes::E_EPD_FIELDS || text.contains(&b'/');
-                let message = format!("{} is neither a FEN nor moves", shown(text.trim_ascii()));
-                Err(if is_fen {
-                    error
-                } else {
-                    Diagnostic::error(error.code, error.column, message)
-                })
-            }
-            played => played.map(|()| Some(line)),
+        // A move number alone is no line of moves either.
+        let has_move = !line.moves.is_empty() || is_illegal;
+        if has_move {
+            return played.map(|()| Some(line));
         }
+        let is_fen = error.code != codes::E_EPD_FIELDS || text.contains(&b'/');
+        if is_fen {
+            return Err(error);
+        }
+        let message = format!("{} is neither a FEN nor moves", shown(text.trim_ascii()));
+        Err(Diagnostic::error(error.code, error.column, message))
     }
 
     /// Parses moves from the start array, with or without move numbers.

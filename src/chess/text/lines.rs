@@ -165,11 +165,18 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Next::Line(line)))
     }
 
-    /// Returns complete lines from the buffer, at most `most` lines, without reading from the
-    /// stream. Stops before a line over the limit. Appends the end of each line to `ends`. An end
-    /// is an index into the returned bytes, plus `before`.
-    pub fn lines_at_hand(&mut self, most: usize, before: usize, ends: &mut Vec<LineEnd>) -> &[u8] {
-        let most = if self.in_long_line { 0 } else { most };
+    /// Returns complete lines from the buffer, at most `max_lines`, without reading from the stream.
+    /// Stops before a line over the limit. Appends the end of each line to `ends`. An end is an
+    /// index into the returned bytes, plus `before`.
+    pub fn lines_at_hand(
+        &mut self,
+        max_lines: usize,
+        before: usize,
+        ends: &mut Vec<LineEnd>,
+    ) -> &[u8] {
+        let max_lines = if self.in_long_line { 0 } else { max_lines };
+        // A CR at the end of the buffer is left to `next_line`, which sees the byte after it.
+        let at_end = false;
         let waiting = &self.buffer[self.start..self.filled];
         let mut end = 0;
         let mut count = 0;
@@ -178,8 +185,8 @@ impl<R: Read> LineReader<R> {
             if place < end {
                 continue;
             }
-            let Some(end_length) = end_of_line(&waiting[place..], false) else { break };
-            if count == most || place - end > self.limit {
+            let Some(end_length) = end_of_line(&waiting[place..], at_end) else { break };
+            if count == max_lines || place - end > self.limit {
                 break;
             }
             end = place + end_length;
@@ -210,7 +217,7 @@ impl<R: Read> LineReader<R> {
         let end = memchr2(b'\r', b'\n', waiting);
         self.at_end
             || waiting.len() > self.limit
-            || end.is_some_and(|place| end_of_line(&waiting[place..], false).is_some())
+            || end.is_some_and(|place| end_of_line(&waiting[place..], self.at_end).is_some())
     }
 
     /// Reads from the stream once, even if a complete line is in the buffer.
@@ -295,10 +302,11 @@ fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
 
 /// Splits bytes into lines, each with its line end.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let at_end = true;
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let end = memchr2(b'\r', b'\n', rest).map_or(rest.len(), |place| {
-            place + end_of_line(&rest[place..], true).unwrap_or_default()
+            place + end_of_line(&rest[place..], at_end).unwrap_or_default()
         });
         let (line, behind) = rest.split_at(end);
         rest = behind;

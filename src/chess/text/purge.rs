@@ -98,7 +98,6 @@ struct Segment {
 struct Placed {
     /// The opcode; `None` if the name is not an opcode.
     opcode: Option<Opcode>,
-    /// Opcode and operands.
     place: Range<usize>,
 }
 
@@ -121,8 +120,7 @@ fn segments(line: &[u8]) -> Vec<Segment> {
     }
 }
 
-/// Returns the text after four fields and the two counters of a FEN; `None` if the line is not a
-/// record.
+/// The text after four fields and the two counters of a FEN; `None` if the line is no record.
 fn behind_fields(line: Word) -> Option<Word> {
     if is_comment(line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text)) {
         return None;
@@ -158,14 +156,16 @@ fn behind_fields(line: Word) -> Option<Word> {
     }
 }
 
-/// Splits off the next word, which may also end at a semicolon or a comma. Returns the word and the
-/// rest.
+/// Splits off the next word, which may end at a semicolon or comma too. Returns word and rest.
 fn split_field<'a>(rest: Word<'a>) -> (Word<'a>, Word<'a>) {
     let rest = rest.trimmed_start();
     let ends = |&byte: &u8| is_blank(byte) || matches!(byte, b';' | b',');
     let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
     (rest.part(0, end), rest.part(end, rest.text.len()))
 }
+
+/// Strings have escapes, as in the lenient profile.
+const ESCAPES: bool = true;
 
 /// The next semicolon outside strings.
 fn find_semicolon(text: &[u8]) -> Option<usize> {
@@ -175,17 +175,16 @@ fn find_semicolon(text: &[u8]) -> Option<usize> {
         if text[place] == b';' {
             return Some(place);
         }
-        from = string_end(text, place + 1, true)? + 1;
+        from = string_end(text, place + 1, ESCAPES)? + 1;
     }
 }
 
-/// Splits the text between two semicolons into operations, at opcodes with a missing semicolon
-/// before them.
+/// Splits the text between two semicolons at opcodes with a missing semicolon before them.
 fn operations(text: Word) -> Vec<Placed> {
     let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
     let name_end = text.text.iter().position(ends).unwrap_or(text.text.len());
     let mut raws = Vec::new();
-    split_operands(text.part(name_end, text.text.len()), true, &mut raws);
+    split_operands(text.part(name_end, text.text.len()), ESCAPES, &mut raws);
     let mut raws = raws.as_slice();
 
     let name = text.part(0, name_end);

@@ -21,7 +21,6 @@ pub(super) const fn is_white_space(byte: u8) -> bool {
 pub(super) struct Word<'a> {
     /// Place of the first byte in the raw line, from 0.
     pub(super) at: usize,
-    /// The bytes of the word.
     pub(super) text: &'a [u8],
 }
 

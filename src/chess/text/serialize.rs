@@ -24,8 +24,7 @@ use crate::model::{
     EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
 };
 
-/// Bytes that are nearly always UTF-8. They are serialized as a string if they are UTF-8, otherwise
-/// as bytes.
+/// Bytes that are nearly always UTF-8: serialized as a string if they are, otherwise as bytes.
 struct Text(Vec<u8>);
 
 impl Serialize for Text {
@@ -152,7 +151,6 @@ fn exact_position(fields: &[u8]) -> Option<Position> {
     record.map(|record| *record.position())
 }
 
-/// The serialized form of an operand.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OperandForm {
@@ -203,7 +201,6 @@ impl<'de> Deserialize<'de> for Operand {
     }
 }
 
-/// The serialized form of an operation.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Operation")]
 struct OperationForm {

@@ -5,7 +5,6 @@ use super::charset::from_windows_1252;
 /// A typographic character in the place of syntax, and the ASCII text with the same meaning.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typographic {
-    /// The character.
     pub(super) character: char,
     /// Size in bytes of the character in the text.
     pub(super) len: usize,
@@ -30,7 +29,6 @@ impl Typographic {
         matches!(self.ascii, "" | " ")
     }
 
-    /// True if the character means periods.
     pub(super) fn is_period(&self) -> bool {
         self.ascii.starts_with('.')
     }

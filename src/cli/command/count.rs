@@ -18,7 +18,7 @@ use epdb_chess::error::{self, Place};
 use epdb_chess::model::EpdRecord;
 #[cfg(feature = "parquet")]
 use epdb_library::column_scan::count_by_columns;
-use epdb_source::{CollectionFile, Encode, FileFormat};
+use epdb_source::{CollectionFile, Encode, FileFormat, name_of};
 
 /// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]
@@ -95,12 +95,19 @@ impl Encode for Nothing {
 /// number is checked by decoding a few records.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let ReadArgs { wanted, form, streams, .. } = &args.read;
-    if wanted.filter.is_some() || form.from.is_some_and(|from| from != FileFormat::Epa) {
+    if form.from.is_some_and(|from| from != FileFormat::Epa) {
+        return Ok(None);
+    }
+    let library = streams.library(file)?;
+    if let Some(CollectionFile::Store(local)) = &library {
+        source::note_waiting(&name_of(file), local.path())?;
+    }
+    if wanted.filter.is_some() {
         return Ok(None);
     }
     // If the records read are damaged, or the end of the file is missing, the sound records are counted one by one.
     let is_sound = |archive: &Archive| Damage::or_none(archive.verify_samples());
-    match streams.library(file)? {
+    match library {
         Some(CollectionFile::Shards(shards)) => {
             for shard in shards.manifest().shards() {
                 let sound = is_sound(&shards.open(shard)?);

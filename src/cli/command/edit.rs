@@ -1,6 +1,5 @@
 //! `epdb edit`: sets, drops, renames and numbers operations.
 
-use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 use clap::ArgAction;
@@ -29,8 +28,8 @@ use epdb_library::value::EvalContext;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Change only records for which this expression is true; the others keep their content. With
-    /// --where, the other records are left out
+    /// Change only records for which this expression is true. If the output has the format of the
+    /// files, all other lines stay as they are, byte for byte. With --where, the other records are left out
     #[arg(long = "if", value_name = "EXPR")]
     condition: Option<Expression>,
     /// Begin with the number N (for --number)
@@ -94,31 +93,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let unused = UnusedFields::of_opcodes(edit.opcodes_used());
     let mut records = 0_u64;
     let mut changed = 0_u64;
-    let outcome = args.pipe.run(|record, place, output| {
-        unused.ask(&EvalContext::from_record(&record));
+    let keeps_lines = args.condition.is_some();
+    let outcome = args.pipe.run_changes(keeps_lines, |record, place| {
+        unused.ask(&EvalContext::from_record(record));
         records += 1;
-        if !condition.takes(&record, place) {
-            output.write(&record)?;
-            return Ok(ControlFlow::Continue(()));
+        if !condition.takes(record, place) {
+            return None;
         }
-        match edit.apply(&record, number) {
+        number += 1;
+        match edit.apply(record, number - 1) {
             Ok(mut edited) => {
-                let is_changed = ts && stamps_all || edited != record;
+                let is_changed = ts && stamps_all || edited != *record;
                 changed += u64::from(is_changed);
                 if ts && is_changed {
                     stamp(&mut edited, now);
                 }
-                output.write(&edited)?;
+                is_changed.then_some(edited)
             }
             Err(reason) => {
                 findings.report(|| {
                     format!("{}:{}: not changed: {reason}", place.source, place.number())
                 });
-                output.write(&record)?;
+                None
             }
         }
-        number += 1;
-        Ok(ControlFlow::Continue(()))
     })?;
     unused.report("record");
     report_never_met("no record", condition.filter.iter().flat_map(Expression::never_met));

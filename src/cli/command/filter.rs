@@ -22,6 +22,7 @@ use epdb_source::{GameFormat, Item};
   epdb filter book.epd --where 'pieces == 32' --count
   epdb filter suite.epd --where 'illegal(bm) || !has(bm)'
   epdb filter book.epa --where \"material('RPP v R') and passed\" -o endings.epd
+  epdb filter games.pgn --positions --where iqp --first-match -o iqp.epd
   epdb filter games.pgn --where \"White ~ 'Carlsen' && elo_min >= 2600\" -o top.pgn
 See `epdb help where` for expressions.")]
 pub(crate) struct Args {
@@ -31,6 +32,9 @@ pub(crate) struct Args {
     /// Print only the number of records or games
     #[arg(long, conflicts_with = "output")]
     count: bool,
+    /// Of each game, write only the first of these positions (for games whose positions are read)
+    #[arg(long)]
+    first_match: bool,
     /// Say which terms of --where the position decides before a record is decoded, and the number of
     /// records at each stage
     #[arg(long, conflicts_with = "invert")]
@@ -51,6 +55,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let format = args.games.format(&pipe.files, &pipe.read, pipe.output.format()?)?;
+    if args.first_match && format.is_some() {
+        let text = "--first-match is for positions, and each game is written once: leave it out, or read \
+                    positions with --positions";
+        return Err(Usage(text.into()).into());
+    }
     if let Some(inverted) = &inverted {
         inverted.check(format.is_some())?;
     }
@@ -58,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(format) => {
             filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?
         }
-        None => filter_records(&pipe, inverted.as_ref(), args.count, &mut diagnostics)?,
+        None => filter_records(args, &pipe, inverted.as_ref(), &mut diagnostics)?,
     };
     let filter = args.pipe.read.wanted.filter.as_ref();
     if let Some(filter) = filter.filter(|_| args.explain) {
@@ -69,13 +78,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn filter_records(
+    args: &Args,
     pipe: &Pipe,
     inverted: Option<&RecordFilter>,
-    only_count: bool,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let output = || RecordOutput::open(&pipe.output, &pipe.write);
-    let mut output = (!only_count).then(output).transpose()?;
+    let mut output = (!args.count).then(output).transpose()?;
     if let Some(output) = &mut output {
         output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         output.keep_ledger(&pipe.files, &pipe.read, || {
@@ -83,11 +92,18 @@ fn filter_records(
         })?;
     }
     let mut count = 0_u64;
+    let mut last_game = None;
     Reading::of(&pipe.files, &pipe.read, diagnostics).items(|item| {
         match item {
             Item::Record { record, place, game, .. }
                 if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) =>
             {
+                if args.first_match {
+                    if last_game.as_ref() == Some(place) {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    last_game = Some(place.clone());
+                }
                 count += 1;
                 if let Some(output) = &mut output {
                     output.write_position(&record, game, place)?;

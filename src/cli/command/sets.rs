@@ -281,6 +281,10 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
                 (tally.analyses, analyses.as_str()),
                 (tally.same_board, "of the same board left out"),
                 (tally.conflicts, "in conflict with another one"),
+                (
+                    tally.other_moves,
+                    "of them with another next move (sm) than the one that is kept",
+                ),
             ];
             let counts = listed_counts(&counts);
             note!("epdb: {} read{counts}", many(tally.read, "record"));

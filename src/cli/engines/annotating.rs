@@ -56,10 +56,10 @@ impl Annotating {
         };
         Reading::of(files, read, &mut diagnostics).games(
             |SourceGame { game, place, .. }| {
-                let positions = positions_of(game);
+                let records = positions_of(game);
                 let game = game.clone();
                 let place = place.clone();
-                let (positions, records) = (positions.len(), positions);
+                let positions = records.len();
                 waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
                 for record in records {
                     run.push(record, &mut |_, it| emit(&mut waiting, it))?;

@@ -76,7 +76,6 @@ impl EngineArgs {
         Ok(Limits { nodes, depth, movetime, clock, mate: None })
     }
 
-    /// Plans of all engines.
     pub(crate) fn plans(&self, limits: &Limits, task: &Task) -> anyhow::Result<Vec<Plan>> {
         let mut plans: Vec<Plan> = Vec::new();
         for engine in &self.engines {
@@ -117,7 +116,6 @@ impl EngineArgs {
         self.process.concurrency.map_or(usual, NonZeroUsize::get).min(MAX_PROCESSES)
     }
 
-    /// The output of an engine.
     pub(crate) fn output_of(
         &self,
         engine: &EngineSpec,

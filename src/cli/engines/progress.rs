@@ -42,15 +42,14 @@ impl<'d> ProgressReporter<'d> {
         }
     }
 
-    /// Reports a finished record and its place.
     pub(super) fn tell(&mut self, place: &Place, finished: &Finished) {
         self.counts.add(finished);
         if let Some([Operand::Integer(nodes)]) = finished.record.operands(Opcode::ACN) {
             self.excess.add((*nodes).try_into().unwrap_or(u64::MAX));
         }
         let label = self.label;
-        let is_first = !self.has_reported_unreadable;
-        let unreadable = finished.unreadable.as_ref().filter(|_| is_first);
+        let unreadable =
+            if self.has_reported_unreadable { None } else { finished.unreadable.as_ref() };
         self.has_reported_unreadable |= unreadable.is_some();
         self.bar.suspend(|| {
             if let Some(what) = unreadable {
@@ -93,11 +92,8 @@ pub(super) struct Counts {
 /// Items that are counted in addition to records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Counted {
-    /// Records only.
     Records,
-    /// Problems and solutions.
     Problems,
-    /// Mates that were found.
     Mates,
 }
 

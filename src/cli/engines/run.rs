@@ -28,9 +28,7 @@ use epdb_store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// Request of a command to the engines.
 pub(crate) struct Verb {
-    /// The name of the command.
     pub(crate) name: &'static str,
-    /// Task for each record.
     pub(crate) task: Task,
     /// Number of moves to mate in the arguments.
     pub(crate) mate: Option<u32>,
@@ -38,7 +36,6 @@ pub(crate) struct Verb {
     pub(crate) games: Option<Annotating>,
 }
 
-/// Runs each engine over all records.
 pub(crate) fn run(
     verb: &Verb,
     args: &EngineArgs,
@@ -70,7 +67,6 @@ pub(crate) fn run(
     runs.into_iter().try_fold(Outcome::Done, |outcome, run| Ok(outcome.and(run.run()?)))
 }
 
-/// The run of one engine.
 struct EngineRun<'r> {
     verb: &'r Verb,
     args: &'r EngineArgs,
@@ -85,8 +81,8 @@ impl EngineRun<'_> {
     fn run(self) -> anyhow::Result<Outcome> {
         let EngineRun { verb, args, pipe, memory_bytes, mut run, path } = self;
         // No further files are written next to a device.
-        let is_file = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
-        let file = path.as_deref().filter(|path| *path != Path::new("-")).filter(is_file);
+        let is_file = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
+        let file = path.as_deref().filter(|path| *path != Path::new("-") && is_file(path));
         let mut records = None;
         if let Some(file) = file {
             let suite = survey(&pipe.files, &pipe.read, verb.games.is_some())?;
@@ -135,11 +131,12 @@ fn search_into(
     let sink =
         Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory_bytes)?;
     let searched = search_records(running, pipe, sink, progress)?;
-    store.map_or(Ok(()), epdb_store::Store::close)?;
+    if let Some(store) = store {
+        store.close()?;
+    }
     Ok(searched)
 }
 
-/// Reads records, searches them and writes them.
 pub(super) fn search_records(
     mut run: RunningSuite,
     pipe: &Pipe,
@@ -170,14 +167,15 @@ pub(super) fn search_records(
     Ok((searched, outcome))
 }
 
-/// The existing store at the output path.
 pub(super) fn existing_store(
     path: Option<&Path>,
     inputs: &[PathBuf],
     memory_bytes: usize,
 ) -> anyhow::Result<Option<Store>> {
-    let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
-    let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
+    let Some(path) = path else { return Ok(None) };
+    if FileFormat::from_name(path) != Some(FileFormat::Epdb) || !path.exists() {
+        return Ok(None);
+    }
     places::refuse_as_input(path, inputs)?;
     Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }
@@ -240,10 +238,6 @@ impl<'s> Sink<'s> {
 
 /// Reads the sources before the run; `None` if a source can be read only once. Diagnostics are reported
 /// later, by the run itself.
-///
-/// # Errors
-///
-/// A source cannot be opened or is damaged.
 pub(super) fn survey(
     files: &[PathBuf],
     read: &ReadArgs,

@@ -37,10 +37,10 @@ impl Console {
     fn take(&mut self, line: &str) {
         match parse_command(line, &self.tournament, self.silences) {
             Ok(SupervisorCommand::Control(wish)) => {
-                if let ControlCommand::Order(Order::QuietTimeouts(silences)) = wish {
-                    self.silences = silences;
-                }
                 match wish {
+                    ControlCommand::Order(Order::QuietTimeouts(silences)) => {
+                        self.silences = silences;
+                    }
                     ControlCommand::Order(Order::Pause) => {
                         note!("paused: no game begins and no move is requested; `resume` continues")
                     }

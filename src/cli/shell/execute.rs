@@ -18,7 +18,6 @@ use epdb_library::kit::{Reply, Session, Step, Verb};
 pub(crate) enum Executed {
     /// The line was executed.
     Done {
-        /// Outcome of the command.
         outcome: Outcome,
         /// Warnings about the position in the line.
         warnings: Vec<Diagnostic>,
@@ -40,9 +39,6 @@ pub(crate) struct Shell {
 
 impl Shell {
     /// Begins with the start array, and opens sources.
-    ///
-    /// # Errors
-    /// A source cannot be read.
     pub(crate) fn new(
         sources: &[PathBuf],
         look: BoardStyle,
@@ -132,7 +128,6 @@ impl Shell {
     }
 }
 
-/// Prints lines.
 fn print(text: &[u8]) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     out.write_all(text)?;
@@ -151,7 +146,6 @@ pub(super) fn help_list() -> String {
     text + "Any other line is read as a FEN or as moves. `#` begins a comment. Put names with spaces in quotes."
 }
 
-/// The help of one command.
 pub(super) fn help_of(name: &str) -> anyhow::Result<String> {
     let Some(verb) = Verb::named(name) else {
         let near = Verb::nearest(name);

@@ -17,17 +17,14 @@ use epdb_source::{Compression, FileFormat, Target, TargetLosses};
 
 /// Appends a record as a line, in FEN if the name of the file says so, otherwise in EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {
+    let is_plain = Compression::from_name(path) == Compression::None;
     let format = match FileFormat::from_name(path) {
-        _ if Compression::from_name(path) != Compression::None => None,
-        None | Some(FileFormat::Epd) => Some(Format::Epd),
-        Some(FileFormat::Fen) => Some(Format::Fen),
-        Some(_) => None,
-    };
-    let Some(format) = format else {
-        anyhow::bail!(
+        None | Some(FileFormat::Epd) if is_plain => Format::Epd,
+        Some(FileFormat::Fen) if is_plain => Format::Fen,
+        _ => anyhow::bail!(
             "{}: a line can be appended only to plain text: name an .epd or a .fen, or `save FILE`",
             path.display()
-        );
+        ),
     };
     let mut line = Vec::new();
     let record = in_form_of(path, record);

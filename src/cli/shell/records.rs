@@ -32,9 +32,7 @@ pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,
     pub(super) number: u64,
-    /// The registers before the record.
     pub(super) before: Registers,
-    /// Repairs and warnings.
     pub(super) warnings: Vec<Diagnostic>,
     /// True if lines before the record were rejected and reported.
     pub(super) has_rejected: bool,
@@ -91,14 +89,17 @@ impl Records {
             .take()
             .filter(|reading| reading.count < number)
             .unwrap_or_else(|| Reading::new(paths.clone()));
-        let mut findings = Findings::new(false);
+        let all_warnings = false;
+        let mut findings = Findings::new(all_warnings);
         let mut found = reading.read_to(number, &mut |count, place, why| {
             if count >= self.told {
                 findings.report(|| format!("{}:{}:{why}", place.source, place.number()));
             }
         });
         let has_rejected = findings.finish();
-        found.iter_mut().for_each(|found| found.has_rejected = has_rejected);
+        if let Ok(found) = &mut found {
+            found.has_rejected = has_rejected;
+        }
         self.told = self.told.max(reading.count);
         self.reading = Some(reading);
         found

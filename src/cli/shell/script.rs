@@ -13,9 +13,6 @@ const MAX_LINE: usize = 1 << 16;
 
 /// Executes the lines one by one. The first error ends the script, unless `keeps_going` is true. Errors are
 /// printed with the name of the script and the number of the line.
-///
-/// # Errors
-/// The lines cannot be read, or the output was closed by its reader.
 pub(crate) fn run(
     shell: &mut Shell,
     name: &str,

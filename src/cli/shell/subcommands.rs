@@ -38,7 +38,6 @@ pub(super) fn arguments(
     let names = words.iter().take_while(|word| is_name(word)).count();
     let (names, options) = words.split_at(names);
     let position = session.position().to_string();
-    let wrong = || anyhow::anyhow!("expected `{}`", verb.usage());
     let mut all: Vec<String> = command(verb).into_iter().map(String::from).collect();
     match (verb, names) {
         (Verb::Moves, []) => all.push(position),
@@ -61,7 +60,7 @@ pub(super) fn arguments(
             all.extend(sources(verb, names, opened)?.into_iter().take(1));
             all.push(session.line().question());
         }
-        _ => return Err(wrong()),
+        _ => anyhow::bail!("expected `{}`", verb.usage()),
     }
     if verb == Verb::Parents {
         all.push("--parents".into());

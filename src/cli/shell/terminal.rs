@@ -25,9 +25,6 @@ const MAX_REMEMBERED: usize = 1000;
 
 /// Carries out the lines that are typed, until Ctrl-D or `quit`. Ctrl-C drops the typed line, or
 /// ends the running command. Errors are printed, and the next line follows.
-///
-/// # Errors
-/// The terminal cannot be used.
 pub(crate) fn run(shell: Shell, history: Option<&Path>) -> anyhow::Result<Outcome> {
     signals::interrupt_work_only()?;
     let config = Config::builder()

@@ -57,7 +57,6 @@ impl<'r> Joined<'r> {
     }
 }
 
-/// The unique keys of each run.
 fn unique<'r, K: Eq + Hash>(
     runs: &'r [Run],
     key: impl Fn(&'r Problem) -> Option<K>,
@@ -253,7 +252,8 @@ pub fn pairs(runs: usize, joined: &Joined<'_>) -> Vec<Pair> {
     let places = (0..runs).flat_map(|first| (first + 1..runs).map(move |second| (first, second)));
     let mut pairs: Vec<Pair> =
         places.map(|(first, second)| Pair::new(&joined.rows, first, second)).collect();
-    let adjusted = holm(&pairs.iter().filter_map(|pair| pair.p).collect::<Vec<_>>());
+    let known: Vec<f64> = pairs.iter().filter_map(|pair| pair.p).collect();
+    let adjusted = holm(&known);
     for (pair, p) in pairs.iter_mut().filter(|pair| pair.p.is_some()).zip(adjusted) {
         pair.holm = Some(p);
     }

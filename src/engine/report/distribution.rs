@@ -94,8 +94,10 @@ impl Distribution {
     /// ```
     pub fn new(mut values: Vec<i128>, bins: Bins) -> Option<Distribution> {
         values.sort_unstable();
-        let (&min, &max) = (values.first()?, values.last()?);
-        let (count, sum) = (values.len(), values.iter().sum::<i128>());
+        let min = *values.first()?;
+        let max = *values.last()?;
+        let count = values.len();
+        let sum = values.iter().sum::<i128>();
         let quarter = |number: usize| values[(count - 1) * number / 4];
         Some(Distribution {
             count,

@@ -138,7 +138,6 @@ fn notes(runs: &[Run], joined: &Joined<'_>) -> Vec<String> {
     notes
 }
 
-/// The hashes of the suites of a run, if all are known.
 fn suites(run: &Run) -> Option<Vec<&str>> {
     let hashes = run.outputs.iter().map(|output| output.facts.as_ref()?.suite.blake3.as_deref());
     let mut hashes: Vec<&str> = hashes.collect::<Option<_>>()?;

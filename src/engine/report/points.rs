@@ -48,9 +48,12 @@ impl PointTable {
                 Err(_) => wrong = wrong.or(Some(WrongMove(text))),
             }
         }
+        if table.is_empty() {
+            return Ok(None);
+        }
         match wrong {
-            Some(wrong) if !table.is_empty() => Err(wrong),
-            _ => Ok(Some(PointTable(table)).filter(|table| !table.0.is_empty())),
+            Some(wrong) => Err(wrong),
+            None => Ok(Some(PointTable(table))),
         }
     }
 
@@ -72,8 +75,10 @@ fn from_lists(moves: &str, values: &str) -> Option<Entries> {
     let moves: Vec<&str> = moves.split_whitespace().collect();
     let values: Vec<u32> =
         values.split_whitespace().map(|it| it.parse().ok()).collect::<Option<_>>()?;
-    let fits = !moves.is_empty() && moves.len() == values.len();
-    fits.then(|| moves.into_iter().map(String::from).zip(values).collect())
+    if moves.is_empty() || moves.len() != values.len() {
+        return None;
+    }
+    Some(moves.into_iter().map(String::from).zip(values).collect())
 }
 
 /// Reads pairs such as `f5=10, Be5+=2`. A promotion has one more `=`.

@@ -140,7 +140,7 @@ impl Problem {
             theme: theme(record, reading.theme),
             best: moves(Opcode::BM),
             avoid: moves(Opcode::AM),
-            mate: record.integer(Opcode::DM).filter(|_| is_mate),
+            mate: if is_mate { record.integer(Opcode::DM) } else { None },
             defect: (verdict == Verdict::Defective).then(|| defect(record, playable.as_ref())),
             verdict,
             answer: answer(record).map(named),
@@ -151,7 +151,11 @@ impl Problem {
             depth: only_number(record, Opcode::ACD),
             ce: record.integer(Opcode::CE),
             first: effort(record, Opcode::SOLVE_FIRST),
-            held: effort(record, Opcode::SOLVE_HELD).filter(|_| verdict == Verdict::Solved),
+            held: if verdict == Verdict::Solved {
+                effort(record, Opcode::SOLVE_HELD)
+            } else {
+                None
+            },
             line_of_play: line_of_play(record),
             error: record.text_of(Opcode::RUN_ERROR).map(text),
         }
@@ -250,7 +254,6 @@ fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> 
     }
 }
 
-/// The reason why a record is defective.
 fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     if playable.is_none() {
         return "the position is illegal".to_string();

@@ -62,7 +62,6 @@ pub struct PointSum {
 }
 
 impl Counts {
-    /// Counts problems by verdict.
     pub(crate) fn from_problems<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
         let mut counts = Counts::default();
         problems.into_iter().for_each(|problem| counts.add(problem));
@@ -216,11 +215,16 @@ impl Run {
     }
 
     fn nodes_per_second(&self) -> Option<u64> {
-        let both = |problem: &Problem| problem.nodes.zip(problem.milliseconds.filter(|&ms| ms > 0));
-        let sum = |(nodes, time): (u128, u128), (more_nodes, more_time): (u64, u64)| {
-            (nodes + u128::from(more_nodes), time + u128::from(more_time))
-        };
-        let (nodes, time) = self.problems.iter().filter_map(both).fold((0, 0), sum);
+        let mut nodes = 0_u128;
+        let mut time = 0_u128;
+        for problem in &self.problems {
+            if let Some(more_nodes) = problem.nodes
+                && let Some(more_time @ 1..) = problem.milliseconds
+            {
+                nodes += u128::from(more_nodes);
+                time += u128::from(more_time);
+            }
+        }
         u64::try_from((nodes * 1000).checked_div(time)?).ok()
     }
 

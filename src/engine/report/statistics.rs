@@ -68,11 +68,14 @@ fn binomial_tail(few: u64, all: u64) -> f64 {
         term *= (all - place) as f64 / (place + 1) as f64;
         sum += term;
         if sum > large {
-            (term, sum, exponent) = (term / large, sum / large, exponent + i64::from(STEP));
+            term /= large;
+            sum /= large;
+            exponent += i64::from(STEP);
         }
     }
     while exponent < -i64::from(STEP) && sum > 0.0 {
-        (sum, exponent) = (sum / large, exponent + i64::from(STEP));
+        sum /= large;
+        exponent += i64::from(STEP);
     }
     sum * 2f64.powi(exponent as i32)
 }

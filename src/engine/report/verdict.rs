@@ -3,7 +3,6 @@
 use super::comparison::{Pair, PointDifference};
 use super::run::{Counts, Run};
 
-/// The significance level.
 const LEVEL: f64 = 0.05;
 
 /// Summarises one run. For several runs, names the best one, and says whether the difference is

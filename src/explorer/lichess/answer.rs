@@ -19,7 +19,6 @@ pub(super) struct ExplorerAnswer {
 }
 
 impl ExplorerAnswer {
-    /// The answer as JSON.
     pub(super) fn into_json(self) -> Result<Answer, Refusal> {
         let answer = Answer::new(&self.object)?;
         let cut_after = self.is_cut.then_some(MAX_RECORDS);
@@ -27,7 +26,6 @@ impl ExplorerAnswer {
     }
 }
 
-/// Answers a query.
 pub(super) fn answer_query(
     explorer: &Explorer,
     served: &Served,
@@ -45,7 +43,7 @@ pub(super) fn answer_query(
     let opening = explorer.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &explorer.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
-    let listed = kept_games::listed(&records).filter(|_| question.wants_games());
+    let listed = if question.wants_games() { kept_games::listed(&records) } else { None };
     let games = listed.map(|listed| ListedGames::find(served, &listed, position, &applied.filter));
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
@@ -62,9 +60,9 @@ fn add_games(
     question: &ParsedQuery,
     explored: &Explored,
 ) {
-    let top = question.top.map(|most| games.best(most));
-    let recent = question.recent.map(|most| games.latest(most, top.as_deref().unwrap_or_default()));
-    (object.top_games, object.recent_games) = (top, recent);
+    object.top_games = question.top.map(|maximum| games.best(maximum));
+    let others = object.top_games.as_deref().unwrap_or_default();
+    object.recent_games = question.recent.map(|maximum| games.latest(maximum, others));
     if question.single_games {
         let singles = games.singles(explored);
         for (row, shown) in explored.rows.iter().zip(&mut object.position.moves) {

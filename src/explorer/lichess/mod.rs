@@ -107,7 +107,10 @@ fn named<'e>(
 ) -> Result<&'e Served, Refusal> {
     let served = match query.source(explorer) {
         Some(named) => explorer.source(Some(named))?,
-        None => explorer.named(name).map_or_else(|| explorer.source(None), Ok)?,
+        None => match explorer.named(name) {
+            Some(served) => served,
+            None => explorer.source(None)?,
+        },
     };
     Ok(served)
 }

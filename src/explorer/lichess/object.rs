@@ -26,7 +26,6 @@ pub(super) struct ExplorerObject {
     pub(super) history: Option<Vec<MonthObject>>,
 }
 
-/// The games of a month.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct MonthObject {
     /// The month, such as `2019-05`.
@@ -38,8 +37,13 @@ pub(super) struct MonthObject {
 impl ExplorerObject {
     /// An answer without games.
     pub(super) const fn new(position: PositionObject) -> ExplorerObject {
-        let (recent_games, top_games, queue_position, history) = (None, None, None, None);
-        ExplorerObject { position, recent_games, top_games, queue_position, history }
+        ExplorerObject {
+            position,
+            recent_games: None,
+            top_games: None,
+            queue_position: None,
+            history: None,
+        }
     }
 }
 

@@ -41,14 +41,11 @@ const TOP_OF_MASTERS: usize = 15;
 const TOP: usize = 4;
 const RECENT: usize = 8;
 
-/// A parsed query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ParsedQuery {
-    /// The position and the moves to it.
     pub(super) line: PositionLine,
     /// Maximum number of moves.
     pub(super) moves: usize,
-    /// The filter of games.
     pub(super) cells: CellFilter,
     /// Query parameters that no library supports.
     pub(super) not_split: Vec<&'static str>,
@@ -71,8 +68,8 @@ impl ParsedQuery {
     }
 
     pub(super) fn for_lichess(query: &ExplorerQuery) -> Result<ParsedQuery, Refusal> {
-        let top = number("topGames", &query.top_games, usize::MAX)?.min(TOP);
-        let recent = number("recentGames", &query.recent_games, usize::MAX)?.min(RECENT);
+        let top = number("topGames", &query.top_games, TOP)?.min(TOP);
+        let recent = number("recentGames", &query.recent_games, RECENT)?.min(RECENT);
         Ok(ParsedQuery {
             top: Some(top),
             recent: Some(recent),
@@ -110,7 +107,6 @@ impl ParsedQuery {
         })
     }
 
-    /// Whether an answer has games.
     pub(super) fn wants_games(&self) -> bool {
         let lists = [self.top, self.recent].into_iter().flatten();
         self.single_games || lists.max().unwrap_or_default() > 0
@@ -125,7 +121,6 @@ impl ExplorerQuery {
         given(&self.source).filter(is_name)
     }
 
-    /// The player and the colour.
     pub(super) fn player(&self) -> Result<(&str, Color), Refusal> {
         let missing = |name| move || bad_request(format_args!("{name} is missing"));
         let player = given(&self.player).ok_or_else(missing("player"))?;
@@ -139,8 +134,13 @@ impl ExplorerQuery {
     /// Requests only the games by month.
     pub(super) fn only_history(self) -> ExplorerQuery {
         let text = |text: &str| Some(text.to_string());
-        let (moves, top_games, recent_games) = (text("0"), text("0"), text("0"));
-        ExplorerQuery { moves, top_games, recent_games, history: text("true"), ..self }
+        ExplorerQuery {
+            moves: text("0"),
+            top_games: text("0"),
+            recent_games: text("0"),
+            history: text("true"),
+            ..self
+        }
     }
 
     /// Whether only rated or only casual games are requested.
@@ -154,13 +154,13 @@ impl ExplorerQuery {
     }
 
     fn check_variant(&self) -> Result<(), Refusal> {
-        match given(&self.variant).filter(|name| !VARIANTS.contains(name)) {
-            None => Ok(()),
-            Some(name) => {
-                let names = VARIANTS.join(", ");
-                Err(bad_request(format_args!("variant: {name}: libraries have {names}")))
-            }
+        if let Some(name) = given(&self.variant)
+            && !VARIANTS.contains(&name)
+        {
+            let names = VARIANTS.join(", ");
+            return Err(bad_request(format_args!("variant: {name}: libraries have {names}")));
         }
+        Ok(())
     }
 
     fn line(&self) -> Result<PositionLine, Refusal> {
@@ -180,8 +180,8 @@ fn bad_request(why: impl std::fmt::Display) -> Refusal {
 }
 
 fn number(name: &str, text: &Option<String>, default: usize) -> Result<usize, Refusal> {
-    let wrong = |_| bad_request(format_args!("{name}: a number is expected"));
-    given(text).map_or(Ok(default), |text| text.parse().map_err(wrong))
+    let Some(text) = given(text) else { return Ok(default) };
+    text.parse().map_err(|_| bad_request(format_args!("{name}: a number is expected")))
 }
 
 fn flag(name: &str, text: &Option<String>) -> Result<bool, Refusal> {

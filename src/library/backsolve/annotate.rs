@@ -93,8 +93,9 @@ pub(super) fn annotate(record: &mut EpdRecord, solved: &Solved) {
         set(record, CE_LEAF, vec![Operand::string(leaf.to_string())]);
         set(record, CE_PLIES, vec![Operand::token(plies.to_string())]);
     }
-    let mates = Score::from_ce(solved.value.into()).ok().and_then(Score::full_moves);
-    if record.integer(Opcode::DM) != mates.filter(|_| solved.value > 0).map(i128::from) {
+    let score = Score::from_ce(solved.value.into()).ok();
+    let moves = if solved.value > 0 { score.and_then(Score::full_moves) } else { None };
+    if record.integer(Opcode::DM) != moves.map(i128::from) {
         record.remove(Opcode::DM);
     }
 }

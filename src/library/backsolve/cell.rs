@@ -119,7 +119,6 @@ impl Cell {
         is_without_moves && !self.is(Cell::UNKNOWN) && self.known() == Known::Nothing
     }
 
-    /// Whether the value is zero.
     pub(super) const fn is_zero(&self) -> bool {
         self.value == 0 && !self.is(Cell::UNKNOWN)
     }

@@ -161,26 +161,30 @@ impl Graph {
         // Each pass finds the parents of as many positions as fit into a quarter of the memory.
         let memory_bytes = self.pages.memory_bytes();
         self.pages.set_memory(memory_bytes / 4 * 3)?;
-        let most = (memory_bytes / 32).max(MIN_PARENTS);
+        let of_target = size_of::<u32>() + size_of::<Node>();
+        let max_parents = (memory_bytes / 4 / of_target).max(MIN_PARENTS);
         let mut targets = Vec::new();
         let mut start = 0;
         while start < self.len() {
-            let mut ends = vec![0_u32; most.min(self.len() - start)];
+            let mut ends = vec![0_u32; max_parents.min(self.len() - start)];
             for node in self.nodes() {
                 self.read_targets(node, &mut targets)?;
                 for target in &targets {
-                    if let Some(count) = place_from(start, *target).and_then(|at| ends.get_mut(at))
-                    {
-                        *count += 1;
+                    if let Some(end) = place_from(start, *target).and_then(|at| ends.get_mut(at)) {
+                        *end += 1;
                     }
                 }
             }
             let mut before = 0;
             let mut count = 0;
-            while let Some(end) =
-                ends.get_mut(count).filter(|end| count == 0 || (before + **end) as usize <= most)
-            {
-                before += std::mem::replace(end, before);
+            for end in &mut ends {
+                // The first position fits always, however many parents it has.
+                if count > 0 && (before + *end) as usize > max_parents {
+                    break;
+                }
+                let parents = *end;
+                *end = before;
+                before += parents;
                 count += 1;
             }
             ends.truncate(count);

@@ -86,15 +86,11 @@ impl Pages {
         self.directory.clone()
     }
 
-    /// Memory of all lists.
     pub(super) const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 
     /// Sets the memory of all lists. Lists that are in memory as a whole stay there.
-    ///
-    /// # Errors
-    /// The temporary file cannot be written.
     pub(super) fn set_memory(&mut self, memory_bytes: usize) -> io::Result<()> {
         self.memory_bytes = memory_bytes;
         self.shrink()
@@ -106,11 +102,11 @@ impl Pages {
 
     /// Reserves memory for a list that has no pages; returns false if too little is left.
     fn reserve(&mut self, access: Access, bytes: usize) -> io::Result<bool> {
-        let most = match access {
+        let maximum = match access {
             Access::InOrder => self.memory_bytes / 2,
             Access::Random => self.memory_bytes / 4 * 3,
         };
-        if self.whole_bytes.saturating_add(bytes) > most {
+        if self.whole_bytes.saturating_add(bytes) > maximum {
             return Ok(false);
         }
         self.whole_bytes += bytes;
@@ -233,7 +229,6 @@ impl<T: Value> List<T> {
         PAGE / size_of::<T>()
     };
 
-    /// An empty list.
     pub(super) const fn new(access: Access) -> List<T> {
         List { access, kept: Kept::Whole(Vec::new()) }
     }
@@ -246,13 +241,11 @@ impl<T: Value> List<T> {
         }
     }
 
-    /// Appends a value.
     #[inline]
     pub(super) fn push(&mut self, pages: &mut Pages, value: T) -> io::Result<()> {
         self.extend(pages, &[value])
     }
 
-    /// Appends values.
     #[inline]
     pub(super) fn extend(&mut self, pages: &mut Pages, values: &[T]) -> io::Result<()> {
         match &mut self.kept {
@@ -282,11 +275,11 @@ impl<T: Value> List<T> {
         self.append(pages, values)
     }
 
-    /// Appends values to a list that has pages.
     fn append(&mut self, pages: &mut Pages, mut values: &[T]) -> io::Result<()> {
         let Kept::Paged { table, len } = &mut self.kept else { return Ok(()) };
         while !values.is_empty() {
-            let (page, at) = (*len / List::<T>::IN_PAGE, *len % List::<T>::IN_PAGE);
+            let page = *len / List::<T>::IN_PAGE;
+            let at = *len % List::<T>::IN_PAGE;
             if page == pages.tables[*table].len() {
                 pages.tables[*table].push(Place { frame: NONE, slot: NONE });
                 pages.pages += 1;
@@ -304,7 +297,6 @@ impl<T: Value> List<T> {
         Ok(())
     }
 
-    /// The value at an index.
     #[inline]
     pub(super) fn get(&self, pages: &mut Pages, index: usize) -> io::Result<T> {
         match &self.kept {
@@ -366,7 +358,8 @@ impl<T: Value> List<T> {
                     pages.pages -= 1;
                     if frame != NONE {
                         let free = &mut pages.frames[frame as usize];
-                        (free.owner, free.is_changed) = (None, false);
+                        free.owner = None;
+                        free.is_changed = false;
                         pages.free_frames.push(frame);
                     }
                     if slot != NONE {

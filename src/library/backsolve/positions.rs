@@ -74,7 +74,9 @@ impl OwnScore {
             Known::Score(ce) => OwnScore { depth: Some(cell.distance), ce },
             _ => OwnScore::NONE,
         };
-        if let (true, Some(depth)) = (self > before, self.depth) {
+        if self > before
+            && let Some(depth) = self.depth
+        {
             cell.set_known(Known::Score(self.ce));
             cell.distance = depth;
         }
@@ -85,6 +87,7 @@ impl Positions {
     /// An empty set. It uses about `memory_bytes` of memory, its graph included, and temporary
     /// files in `directory` for the rest.
     pub(super) fn new(directory: &Path, memory_bytes: usize) -> Positions {
+        // Half of the memory is for the index, most of the other half for the graph.
         Positions {
             memory_bytes,
             graph: Graph::with_memory(directory, memory_bytes / 8 * 3),
@@ -95,7 +98,6 @@ impl Positions {
         }
     }
 
-    /// Adds the position of the next record.
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Result<()> {
         if self.graph.is_empty() {
             self.add_stand_ins()?;
@@ -109,10 +111,8 @@ impl Positions {
                 self.boards.push(&mut self.graph, board.as_bytes())?
             }
             None => {
-                let mut payload = [0; 15];
-                payload[..7].copy_from_slice(&own.encode());
-                payload[7..].copy_from_slice(&(self.nodes.len() as u64).to_le_bytes());
-                self.others.push(board.as_bytes(), &payload)?;
+                let record = (self.nodes.len() as u64).to_le_bytes();
+                self.others.push(board.as_bytes(), &[&own.encode()[..], &record].concat())?;
                 return Ok(self.nodes.push(&mut self.graph.pages, 0)?);
             }
         };
@@ -132,7 +132,6 @@ impl Positions {
         Ok(())
     }
 
-    /// Solves all positions.
     pub(super) fn solve(self, own_scores: OwnScores) -> Result<SolvedPositions> {
         let Positions { memory_bytes, mut graph, mut boards, mut nodes, index, others } = self;
         number_others(others.finish()?, &mut graph, &mut boards, &mut nodes)?;
@@ -265,7 +264,7 @@ fn find_moves_to(
         let nodes = start..(start + BATCH).min(graph.len());
         boards.read(&mut graph.pages, nodes, &mut bytes, &mut ends)?;
         let moves_at = |at: usize| {
-            let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+            let start = if at == 0 { 0 } else { ends[at - 1] };
             index.moves_of(&bytes[start..ends[at]])
         };
         let batch: Vec<Found> =
@@ -277,7 +276,8 @@ fn find_moves_to(
                 earlier_moves.read(&mut graph.pages, places, &mut targets_moves)?;
             } else {
                 let cell = graph.cell_mut(node)?;
-                (cell.legal_moves, cell.distance) = (found.legal, 0);
+                cell.legal_moves = found.legal;
+                cell.distance = 0;
                 if let Some(fact) = found.fact {
                     cell.set_known(Known::Fact(fact));
                 }
@@ -485,7 +485,6 @@ impl SolvedPositions {
         Ok(self.nodes.get(&mut self.graph.pages, record)?)
     }
 
-    /// The value of a position, and its origin.
     pub(super) fn value(&mut self, node: Node) -> Result<(Option<i16>, Origin)> {
         let cell = self.graph.cell(node)?;
         Ok((cell.value(), cell.origin()))
@@ -520,7 +519,8 @@ impl SolvedPositions {
                 return Ok(None);
             }
             if plies == limit {
-                (mark, limit) = (at, limit.saturating_mul(2));
+                mark = at;
+                limit = limit.saturating_mul(2);
             }
         }
         Ok(Some((self.position(at)?, plies)))

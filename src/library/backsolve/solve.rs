@@ -181,7 +181,9 @@ impl Solver {
                 return Ok(false);
             }
             let earlier = settled.len();
-            while let Some((node, value)) = own.filter(|(_, value)| value.unsigned_abs() == size) {
+            while let Some((node, value)) = own
+                && value.unsigned_abs() == size
+            {
                 if self.offer(node, value, 0)? {
                     settled.push(&mut self.graph.pages, node)?;
                 }
@@ -189,7 +191,11 @@ impl Solver {
             }
             // A mate gives the positions before it a smaller value, whose turn comes in the next
             // round.
-            while next < if size > MAX_PLAIN { earlier } else { settled.len() } {
+            loop {
+                let end = if size > MAX_PLAIN { earlier } else { settled.len() };
+                if next >= end {
+                    break;
+                }
                 let node = settled.get(&mut self.graph.pages, next)?;
                 next += 1;
                 let cell = self.graph.cell(node)?;
@@ -242,7 +248,8 @@ impl Solver {
             }
         }
         cell.set(Cell::SETTLED);
-        (cell.value, cell.distance) = (value, distance);
+        cell.value = value;
+        cell.distance = distance;
         Ok(true)
     }
 

@@ -1,5 +1,6 @@
 //! Selections of the games of a tally.
 
+use std::cmp::Ordering;
 use std::str::FromStr;
 
 use crate::tally::RATING_GROUPS;
@@ -62,21 +63,10 @@ impl CellFilter {
 
     /// Whether the games of a cell are selected.
     pub fn takes(&self, cell: &Cell) -> bool {
-        let lies = |bound: Option<YearMonth>, sign: i32| {
-            bound.is_none_or(|bound| {
-                let distance =
-                    cell.year.map(|year| sign * (i32::from(year) - i32::from(bound.year)));
-                let months = bound
-                    .month
-                    .map(|month| cell.month.map(|own| sign * (i32::from(own) - i32::from(month))));
-                match (distance, months) {
-                    (None, _) | (Some(..0), _) | (Some(0), Some(None | Some(..0))) => false,
-                    (Some(_), _) => true,
-                }
-            })
-        };
-        lies(self.since, 1)
-            && lies(self.until, -1)
+        let is_since = |bound| order(cell, bound).is_some_and(Ordering::is_ge);
+        let is_until = |bound| order(cell, bound).is_some_and(Ordering::is_le);
+        self.since.is_none_or(is_since)
+            && self.until.is_none_or(is_until)
             && (self.speeds.is_empty() || cell.speed.is_some_and(|it| self.speeds.contains(&it)))
             && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
     }
@@ -84,11 +74,11 @@ impl CellFilter {
     /// Returns a selected property by which the tally is not split, named as in `tally --by`; `None` if the
     /// tally is split by all selected properties.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
-        let has = |name: &str| {
-            let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);
-            has.is_some_and(|has| tally.parts().iter().any(|it| has(&it.cell)))
+        let is_split_by = |name: &str| {
+            let mut kinds = KINDS.iter().filter(|(kind, _)| *kind == name);
+            kinds.any(|(_, has)| tally.parts().iter().any(|part| has(&part.cell)))
         };
-        self.asks_by().find(|name| !has(name))
+        self.asks_by().find(|name| !is_split_by(name))
     }
 
     /// The selected properties, named as in `tally --by`.
@@ -112,7 +102,6 @@ const KINDS: [(&str, Has); 4] = [
     ("rating", |cell| cell.rating.is_some()),
 ];
 
-/// Whether a cell has a property.
 type Has = fn(&Cell) -> bool;
 
 /// Parses the lower bound of a group of mean ratings.
@@ -123,6 +112,15 @@ pub fn parse_rating_group(text: &str) -> Result<u16, String> {
     let rating = text.parse().ok().filter(|rating| RATING_GROUPS.contains(rating));
     let names = RATING_GROUPS.map(|group| group.to_string()).join(", ");
     rating.ok_or_else(|| format!("groups of ratings begin at {names}"))
+}
+
+/// The time of the games of a cell compared with a bound; `None` if the cell does not tell.
+fn order(cell: &Cell, bound: YearMonth) -> Option<Ordering> {
+    let by_year = cell.year?.cmp(&bound.year);
+    match bound.month {
+        Some(month) if by_year.is_eq() => Some(cell.month?.cmp(&month)),
+        _ => Some(by_year),
+    }
 }
 
 #[cfg(test)]

@@ -244,7 +244,7 @@ pub fn explore_many<E: From<Error>>(
     if has_children {
         ask_for_children(&mut explored.iter_mut().collect::<Vec<_>>(), options, ask)?;
     } else {
-        explored.iter_mut().for_each(|one| one.settle(options));
+        explored.iter_mut().for_each(|one| one.select_rows(options));
     }
     Ok(explored)
 }
@@ -259,7 +259,7 @@ fn ask_for_children<E: From<Error>>(
     // row are then not needed.
     let needs_children = options.children || options.sort.is_by_child();
     if !needs_children {
-        explored.iter_mut().for_each(|one| one.settle(options));
+        explored.iter_mut().for_each(|one| one.select_rows(options));
     }
     let rows = explored.iter().flat_map(|one| &one.rows);
     let queries: Vec<Query> = rows.map(|row| Query::from(&row.after)).collect();
@@ -268,7 +268,7 @@ fn ask_for_children<E: From<Error>>(
         row.set_child(records, options)?;
     }
     if needs_children {
-        explored.iter_mut().for_each(|one| one.settle(options));
+        explored.iter_mut().for_each(|one| one.select_rows(options));
     }
     Ok(())
 }
@@ -311,9 +311,6 @@ pub fn parents<E: From<Error>>(
 }
 
 /// Like [`parents`], for several positions, but without limits and in no order.
-///
-/// # Errors
-/// The errors of [`parents`].
 pub(super) fn parents_of<E: From<Error>>(
     positions: &[Position],
     cells: &CellFilter,
@@ -341,7 +338,8 @@ pub(super) fn parents_of<E: From<Error>>(
 /// (1 - score)), but at most 800 above or below. The score is the share of the points that the
 /// mover made in all games with a known result.
 pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
-    let (score, opponents) = (score_of(counts, mover)?, counts.opponents.mean()?);
+    let score = score_of(counts, mover)?;
+    let opponents = counts.opponents.mean()?;
     Some(opponents + (400.0 * (score / (1.0 - score)).log10()).clamp(-800.0, 800.0))
 }
 
@@ -363,25 +361,28 @@ impl Entry {
                 Opcode::TALLY => Tally::from_operands(&operation.operands),
                 _ => None,
             };
-            match (tally, &mut entry.tally) {
-                // Not shown here: [`crate::kept_games`] lists these games.
-                (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
-                // Games that a delta takes off its base. They are not games of the delta itself, and
-                // a base and its delta have none left.
-                (None, _) if operation.opcode == Opcode::TALLY_LESS => {}
-                (None, _) => entry.operations.push(operation.clone()),
-                (Some(tally), None) => entry.tally = Some(tally.clone()),
-                (Some(tally), Some(sum)) => {
-                    sum.add(tally).map_err(|error| Error::new(error.to_string()))?;
+            let Some(tally) = tally else {
+                // `crate::kept_games` lists the kept games. `TALLY_LESS` has games that a delta takes off its
+                // base: they are not games of the delta, and a base and its delta have none left.
+                if ![Opcode::KEPT_GAMES, Opcode::TALLY_LESS].contains(&operation.opcode) {
+                    entry.operations.push(operation.clone());
                 }
+                continue;
+            };
+            match &mut entry.tally {
+                Some(sum) => sum.add(tally).map_err(|error| Error::new(error.to_string()))?,
+                None => entry.tally = Some(tally.clone()),
             }
         }
-        Ok((!records.is_empty()).then_some(entry))
+        Ok(if records.is_empty() { None } else { Some(entry) })
     }
 
     /// The moves of an opening book with their weights, from the comments of a record without
     /// tally: `c0 "e4 120, d4 80 learn 3";`. Empty if the comments have another form.
     fn weights(&self, playable: &Playable) -> Vec<(Move, u64)> {
+        if self.tally.is_some() {
+            return Vec::new();
+        }
         let comments = self.operations.iter().filter(|it| COMMENTS.contains(&it.opcode));
         let texts = comments.flat_map(|comment| &comment.operands).map(Operand::text);
         let all = String::from_utf8(texts.collect::<Vec<Vec<u8>>>().join(&b", "[..]));
@@ -392,8 +393,7 @@ impl Entry {
             let read = san::parse(playable, name.as_bytes(), Profile::Strict).ok()?;
             Some((read.mv, weight.parse().ok()?))
         };
-        let is_book = self.tally.is_none() && !all.is_empty();
-        is_book.then(|| all.split(", ").map(weight).collect()).flatten().unwrap_or_default()
+        all.split(", ").map(weight).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The games of a selection; `None` without a tally.
@@ -411,7 +411,8 @@ impl Explored {
     /// A position with all its moves, before the positions after the moves are requested.
     fn new(position: Position, entry: Option<Entry>, options: &ExploreOptions) -> Explored {
         let games = entry.as_ref().and_then(|entry| entry.games(&options.cells));
-        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
+        let mut weights = Vec::new();
         if let Ok(playable) = Playable::new(&position) {
             weights = entry.as_ref().map(|entry| entry.weights(&playable)).unwrap_or_default();
             let weight_of = |mv| weights.iter().find(|(of, _)| *of == mv).map(|(_, it)| *it);
@@ -436,14 +437,15 @@ impl Explored {
     }
 
     /// Removes the rows that the options exclude, and sorts the others.
-    fn settle(&mut self, options: &ExploreOptions) {
-        let (rows, mover) = (&mut self.rows, self.position.turn());
+    fn select_rows(&mut self, options: &ExploreOptions) {
+        let mover = self.position.turn();
+        let rows = &mut self.rows;
         rows.retain(|row| row.counts.games() > 0 || row.weight.is_some() || row.has_child);
-        let all = rows.len();
+        let known = rows.len();
         rows.retain(|row| row.counts.games() >= options.min_games);
         rows.sort_by(|one, other| options.sort.compare(one, other, mover));
         rows.truncate(options.limit.unwrap_or(usize::MAX));
-        self.left_out = all - rows.len();
+        self.left_out = known - rows.len();
         self.room = options.limit.map_or(usize::MAX, |limit| limit - rows.len());
     }
 }
@@ -474,8 +476,18 @@ impl MoveRow {
     }
 
     fn new(mv: Move, san: San, counts: GameCounts, after: Position) -> MoveRow {
-        let (weight, operations, reached, ce, next) = (None, Vec::new(), None, None, None);
-        MoveRow { mv, san, counts, weight, has_child: false, operations, reached, ce, next, after }
+        MoveRow {
+            mv,
+            san,
+            counts,
+            weight: None,
+            has_child: false,
+            operations: Vec::new(),
+            reached: None,
+            ce: None,
+            next: None,
+            after,
+        }
     }
 
     /// Adds the records of the position after the move.

@@ -226,9 +226,8 @@ fn moves(shown: &Shown<'_>, explored: &Explored) -> Vec<MoveObject> {
     let mut moves: Vec<MoveObject> = rows.map(|row| MoveObject::new(shown, row, mover)).collect();
     let others = shown.other.iter().flat_map(|other| explored.rows_only_in(other));
     moves.extend(others.map(|row| {
-        let mut unknown = row.clone();
-        (unknown.counts, unknown.weight) = (GameCounts::default(), None);
-        (unknown.reached, unknown.ce) = (None, None);
+        let counts = GameCounts::default();
+        let unknown = MoveRow { counts, weight: None, reached: None, ce: None, ..row.clone() };
         MoveObject::new(shown, &unknown, mover)
     }));
     moves

@@ -152,8 +152,10 @@ impl Retraction {
             self.take_if_it_leads(plain, mv, found);
             let rank = en_passant_rank(self.mover);
             for square in (0..8).map(|file| Square::at(file, rank)) {
-                let position = with(Some(square)).filter(en_passant_is_possible);
-                if let Some(position) = position.filter(|it| it.identity() == *it) {
+                if let Some(position) = with(Some(square))
+                    && en_passant_is_possible(&position)
+                    && position.identity() == position
+                {
                     self.take_if_it_leads(position, mv, found);
                 }
             }
@@ -176,23 +178,20 @@ impl Retraction {
             if self.target.castling().rook(color, side).is_some() {
                 continue;
             }
-            let ended = (0..8).filter(|&file| {
-                let rook = Square::at(file, color.back_rank());
-                let moves_king = board.king(color) == Some(mv.from);
-                may_hold_right(board, color, side, file)
+            let moves_king = board.king(color) == Some(mv.from);
+            let is_ended = |file: &u8| {
+                let rook = Square::at(*file, color.back_rank());
+                may_hold_right(board, color, side, *file)
                     && (moves_king || rook == mv.from || rook == mv.to)
-            });
-            let with = |rights: &Castling, file| {
-                let mut rights = *rights;
-                rights.set(color, side, Some(file));
-                rights
             };
-            let files: Vec<u8> = ended.collect();
-            let more: Vec<Castling> = all
-                .iter()
-                .flat_map(|rights| files.iter().map(move |&file| with(rights, file)))
-                .collect();
-            all.extend(more);
+            let files: Vec<u8> = (0..8).filter(is_ended).collect();
+            for rights in all.clone() {
+                for file in &files {
+                    let mut before = rights;
+                    before.set(color, side, Some(*file));
+                    all.push(before);
+                }
+            }
         }
         all
     }

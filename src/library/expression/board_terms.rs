@@ -24,8 +24,8 @@ pub(super) const FUNCTIONS: [(&str, &str); 8] = [
 ];
 
 /// Functions whose results are sets of squares: tests, and arguments of count().
-pub(super) const SETS: [(&str, &str); 2] =
-    [("attacks", "attacks('R', 'k')"), ("pinned", "pinned('q')")];
+pub(super) const SETS: [(&str, &str); 3] =
+    [("attacks", "attacks('R', 'k')"), ("pinned", "pinned('q')"), ("fork", "fork('N')")];
 
 impl Parser<'_, '_> {
     /// Parses a term about the board that is a test; `None` if no such term follows.
@@ -115,13 +115,23 @@ impl Parser<'_, '_> {
             return Ok(None);
         };
         self.skip(1);
+        if name == "fork" && self.peek_kind(0) != Some(TokenKind::Open) {
+            let kind = SetKind::Forks(Pieces::ANY);
+            return Ok(Some(SquareSet { kind, squares: u64::MAX }));
+        }
         self.expect(TokenKind::Open, &format!("`(`, as in {example}"))?;
-        let pieces = self.text(example, pattern::pieces)?;
-        let kind = if name == "pinned" {
-            SetKind::Pinned(pieces)
-        } else {
-            self.expect(TokenKind::Comma, &format!("`,` and pieces, as in {example}"))?;
-            SetKind::Attackers(pieces, self.text(example, pattern::pieces)?)
+        let side = if name == "fork" { self.side() } else { None };
+        let pieces = match side {
+            Some(side) => Pieces::of(side),
+            None => self.text(example, pattern::pieces)?,
+        };
+        let kind = match name {
+            "fork" => SetKind::Forks(pieces),
+            "pinned" => SetKind::Pinned(pieces),
+            _ => {
+                self.expect(TokenKind::Comma, &format!("`,` and pieces, as in {example}"))?;
+                SetKind::Attackers(pieces, self.text(example, pattern::pieces)?)
+            }
         };
         self.expect(TokenKind::Close, "`)`")?;
         Ok(Some(SquareSet { kind, squares: u64::MAX }))

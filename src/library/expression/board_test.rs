@@ -60,6 +60,8 @@ pub(super) enum SetKind {
     Attackers(Pieces, Pieces),
     /// Pieces that an enemy piece pins to their king.
     Pinned(Pieces),
+    /// Pieces that attack two targets. The definition is in [`FORK`](super::structures::FORK).
+    Forks(Pieces),
 }
 
 /// A number that depends on the position alone.
@@ -171,28 +173,61 @@ impl SquareSet {
             SetKind::Pawns(term, None) => {
                 term.on(&setup.board, Color::White) | term.on(&setup.board, Color::Black)
             }
-            SetKind::Attackers(pieces, targets) => attackers(&setup.board, pieces, targets),
+            SetKind::Attackers(pieces, targets) => {
+                attackers(&setup.board, pieces, targets.on(&setup.board))
+            }
             SetKind::Pinned(pieces) => {
                 pieces.on(&setup.board)
                     & Color::ALL.into_iter().fold(0, |set, it| set | pinned(&setup.board, it))
             }
+            SetKind::Forks(pieces) => forks(&setup.board, pieces),
         };
         set & self.squares
     }
 }
 
-/// The squares of pieces that attack one of the targets, or protect it.
-fn attackers(board: &Board, pieces: Pieces, targets: Pieces) -> u64 {
+/// The squares of pieces that attack a piece on one of the targets, or protect it.
+fn attackers(board: &Board, pieces: Pieces, targets: u64) -> u64 {
     let occupied = board.occupied().bits();
-    let targets = targets.on(board) & occupied;
-    let attacks = |square: &Square| {
-        let attacked = board.piece_at(*square).map_or(0, |Piece { color, role }| match role {
-            Role::Pawn => pawn_attacks(color, *square),
-            role => role_attacks(role, *square, occupied),
-        });
-        attacked & targets != 0
-    };
+    let targets = targets & occupied;
+    let attacks = |square: &Square| attacks_from(board, *square) & targets != 0;
     Square::each(pieces.on(board) & occupied).filter(attacks).fold(0, |set, it| set | it.bit())
+}
+
+/// The squares that the piece on a square attacks or protects.
+fn attacks_from(board: &Board, square: Square) -> u64 {
+    board.piece_at(square).map_or(0, |Piece { color, role }| match role {
+        Role::Pawn => pawn_attacks(color, square),
+        role => role_attacks(role, square, board.occupied().bits()),
+    })
+}
+
+/// The squares of pieces that fork.
+fn forks(board: &Board, pieces: Pieces) -> u64 {
+    let forks = |square: &Square| {
+        let Some(piece) = board.piece_at(*square) else { return false };
+        let enemies = board.color(!piece.color).bits() & !board.role(Role::Pawn).bits();
+        let attacked = attacks_from(board, *square) & enemies;
+        let is_target = |target: &Square| {
+            let is_worth_more = |it: Piece| value_of(it.role) > value_of(piece.role);
+            board.piece_at(*target).is_some_and(is_worth_more)
+                || attackers(board, Pieces::of(!piece.color), target.bit()) == 0
+        };
+        attacked.count_ones() > 1 && Square::each(attacked).filter(is_target).count() > 1
+    };
+    let squares = pieces.on(board) & board.occupied().bits();
+    Square::each(squares).filter(forks).fold(0, |set, it| set | it.bit())
+}
+
+/// The value of a piece; that of a king is above all others.
+fn value_of(role: Role) -> u8 {
+    match role {
+        Role::Pawn => 1,
+        Role::Knight | Role::Bishop => 3,
+        Role::Rook => 5,
+        Role::Queen => 9,
+        Role::King => u8::MAX,
+    }
 }
 
 /// The squares of a side's pieces that stand alone between their king and an enemy piece that would attack it.

@@ -192,6 +192,8 @@ fn naive_pawns(position: &Position, term: &str, white: bool) -> i64 {
         let is_isolated = !has(own, file - 1, any) && !has(own, file + 1, any);
         match term {
             "isolated" => is_isolated,
+            "connected" => (rank - 1..=rank + 1)
+                .any(|rank| at(file - 1, rank) == own || at(file + 1, rank) == own),
             "doubled" => has(own, file, &|other| other != rank),
             "passed" => (file - 1..=file + 1).all(|file| !has(enemy, file, &is_ahead)),
             "backward" => {
@@ -231,14 +233,16 @@ fn pawns_agree_with_squares_looked_at_one_by_one() {
         let position = Position::new(board, turn, castling, None).unwrap();
         records.push(EpdRecord::new(position));
     }
-    for term in ["isolated", "doubled", "passed", "backward", "hanging", "blocked_pawns"] {
+    // Of these, a side has none or at least two.
+    let in_pairs = ["connected", "doubled", "hanging"];
+    for term in pawns::PAWN_TERMS.iter().map(|term| term.name) {
         for (side, white) in [("white", true), ("black", false)] {
             assert_same(&format!("{term}({side})"), &records, |it| {
                 naive_pawns(it, term, white) > 0
             });
             for number in [1, 2] {
                 let expression = format!("count({term}({side})) == {number}");
-                if (term, number) != ("hanging", 1) && (term, number) != ("doubled", 1) {
+                if number > 1 || !in_pairs.contains(&term) {
                     assert_same(&expression, &records, |it| naive_pawns(it, term, white) == number);
                 }
             }
@@ -305,6 +309,30 @@ fn attacks_and_pins_are_those_of_the_pieces() {
     assert!(!holds("material('R v', black)", bare));
 }
 
+/// Pieces with two targets: kings, pieces that are worth more, and pieces without protection.
+#[test]
+fn forks_have_two_targets() {
+    // A knight that attacks king and queen; a rook between two bishops, one of them protected.
+    const KNIGHT: &str = "4k3/2N5/q7/6p1/1b1R1b2/8/8/7K b - -";
+    // A pawn between two knights, a bishop above two pawns, and a king beside two knights.
+    const KING: &str = "7k/8/8/n1n2p1p/1P4B1/8/1nK5/2n5 w - -";
+    const PROTECTED: &str = "7k/6b1/8/n1n2p1p/1P4B1/8/1nK5/2n5 w - -";
+    for (line, expression, is_true) in [
+        (KNIGHT, "fork('N')", true),
+        (KNIGHT, "fork('R')", false),
+        (KNIGHT, "fork(white) and not fork(black)", true),
+        (KNIGHT, "count(fork) == 1 and count(fork, 'c7') == 1", true),
+        (KING, "fork('P')", true),
+        (KING, "fork('K')", true),
+        (PROTECTED, "fork('K')", false),
+        (KING, "fork('B')", false),
+        (KING, "flipcolor(fork('p')) and flipvertical(fork('P')) and not fork('p')", true),
+    ] {
+        assert_eq!(holds(expression, line), is_true, "{expression}: {line}");
+        assert_eq!(Expression::parse(expression).unwrap().pushdown(), Pushdown::All);
+    }
+}
+
 /// Every example of the page of structures, for both sides.
 #[test]
 fn every_structure_has_a_right_example_and_a_right_counterexample() {
@@ -314,7 +342,8 @@ fn every_structure_has_a_right_example_and_a_right_counterexample() {
     };
     let pawns = pawns::PAWN_TERMS.iter().map(|it| (it.name, it.examples));
     let structures = structures::STRUCTURES.iter().map(|it| (it.name, it.examples));
-    for (name, [example, counterexample]) in pawns.chain(structures) {
+    let fork = (structures::FORK.name, structures::FORK.examples);
+    for (name, [example, counterexample]) in pawns.chain(structures).chain([fork]) {
         assert!(holds(name, example), "{name}: {example}");
         assert!(holds(name, &flipped(example)), "{name}: {example}");
         assert!(!holds(name, counterexample), "{name}: {counterexample}");

@@ -5,7 +5,7 @@ use super::pattern;
 use super::played::{self, PlayedTest};
 use super::tree::{GameTerm, Step, Test};
 use crate::field::Field;
-use crate::value::Number;
+use crate::value::{Comparison, Number};
 
 /// The functions, each with an example.
 pub(super) const FUNCTIONS: [(&str, &str); 11] = [
@@ -106,13 +106,16 @@ impl Parser<'_, '_> {
 
     /// Parses the next test of `then`, and its number of plies if there is one.
     fn step(&mut self, example: &str) -> Parsed<Step> {
+        const EXACTLY: TokenKind<'_> = TokenKind::Compare(Comparison::Equal);
         let test = self.nested(self.parse_or)?.simplified();
+        let is_exact = self.peek_kind(1) == Some(EXACTLY);
         let is_limited = matches!(self.peek_kind(1), Some(TokenKind::Number(_)))
             && matches!(self.peek_kind(2), Some(TokenKind::Comma | TokenKind::Close));
-        if !is_limited || !self.takes(TokenKind::Comma) {
-            return Ok(Step { test, plies: u32::MAX });
+        if !(is_exact || is_limited) || !self.takes(TokenKind::Comma) {
+            return Ok(Step { test, plies: u32::MAX, is_exact: false });
         }
-        Ok(Step { test, plies: self.count_of("plies", example)? })
+        self.takes(EXACTLY);
+        Ok(Step { test, plies: self.count_of("plies", example)?, is_exact })
     }
 
     /// Parses a number of positions or plies.

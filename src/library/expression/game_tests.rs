@@ -139,6 +139,15 @@ fn some_terms_are_about_all_positions() {
         ("ever(check) and ever(captured('P'))", Some(3)),
         ("ever(check) and ever(captured('q'))", None),
         ("then(check, check, 5)", None),
+        ("then(on('q', 'd5'), on('q', 'a5'), == 5)", Some(5)),
+        ("then(on('q', 'd5'), on('q', 'a5'), == 4)", None),
+        ("then(on('q', 'd5'), on('q', 'a5'), == 7)", Some(4)),
+        ("then(on('q', 'd5'), on('q', 'a5'), == 8)", None),
+        ("then(pieces == 32, pieces == 30, == 3, check, == 2)", Some(1)),
+        ("then(pieces == 32, pieces == 30, == 4, check, == 2)", Some(0)),
+        ("then(pieces == 32, pieces == 30, == 5, check, == 2)", None),
+        ("then(pieces == 32, 2 == pieces - 28, == 2)", Some(2)),
+        ("flipcolor(then(captured('p'), captured('P'), == 1))", Some(2)),
         ("then(on('q', 'd5'), on('q', 'e5'), 3, on('q', 'a5'), 3)", Some(4)),
         ("then(captured('p'), captured('P'), 1, moved('N'), 1)", Some(2)),
         ("then(captured('p'), moved('N'), captured('P'))", None),
@@ -321,6 +330,10 @@ fn mistakes_in_terms_of_games_are_named() {
         (
             "lasts(iqp, 0)",
             "column 12: expected a number of positions, as in lasts(iqp, 4), found `0`",
+        ),
+        (
+            "then(iqp, check, == 0)",
+            "column 21: expected a number of plies, as in then(iqp, rook_ending, 40), found `0`",
         ),
         ("then(iqp)", "column 9: expected `,`, as in then(iqp, rook_ending, 40), found `)`"),
         (

@@ -54,9 +54,8 @@ impl GameTerm {
             GameTerm::Last(test) => GameTerm::Last(test.mirrored(mirror)?),
             GameTerm::Lasts(test, count) => GameTerm::Lasts(test.mirrored(mirror)?, *count),
             GameTerm::Then(first, steps) => {
-                let steps = steps.iter().map(|Step { test, plies }| {
-                    Ok(Step { test: test.mirrored(mirror)?, plies: *plies })
-                });
+                let steps =
+                    steps.iter().map(|it| Ok(Step { test: it.test.mirrored(mirror)?, ..*it }));
                 GameTerm::Then(first.mirrored(mirror)?, steps.collect::<Mirrored<_>>()?)
             }
         })
@@ -219,6 +218,7 @@ impl SquareSet {
                 SetKind::Attackers(pieces.mirrored(mirror), targets.mirrored(mirror))
             }
             SetKind::Pinned(pieces) => SetKind::Pinned(pieces.mirrored(mirror)),
+            SetKind::Forks(pieces) => SetKind::Forks(pieces.mirrored(mirror)),
         };
         SquareSet { kind, squares: mirror.squares(self.squares) }
     }

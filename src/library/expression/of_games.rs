@@ -46,8 +46,15 @@ enum Term {
 #[derive(Clone, Debug)]
 struct Chain {
     first: PositionTest,
-    /// Each next test, and the maximum number of plies since the one before.
-    steps: Vec<(PositionTest, u32)>,
+    steps: Vec<ChainStep>,
+}
+
+/// A later test of a chain. The other fields are those of a [`Step`](super::tree::Step).
+#[derive(Clone, Debug)]
+struct ChainStep {
+    test: PositionTest,
+    plies: u32,
+    is_exact: bool,
 }
 
 /// The knowledge about a term at some position of a game.
@@ -178,12 +185,14 @@ impl Chain {
     fn see(&self, links: &mut Vec<VecDeque<Link>>, at: &At<'_>) -> Option<u32> {
         let ply = at.line.ply();
         links.resize(self.steps.len() + 1, VecDeque::new());
-        for (place, (test, plies)) in self.steps.iter().enumerate().rev() {
+        for (place, step) in self.steps.iter().enumerate().rev() {
             let before = &mut links[place];
-            while before.front().is_some_and(|link| ply - link.end > *plies) {
+            while before.front().is_some_and(|link| ply - link.end > step.plies) {
                 before.pop_front();
             }
-            if let Some(Link { start, .. }) = before.front().copied().filter(|_| at.is(test)) {
+            let is_in_place = |link: &Link| !step.is_exact || ply - link.end == step.plies;
+            let link = before.front().copied().filter(is_in_place);
+            if let Some(Link { start, .. }) = link.filter(|_| at.is(&step.test)) {
                 links[place + 1].push_back(Link { start, end: ply });
             }
         }
@@ -246,7 +255,11 @@ fn formula(test: &Test, terms: &mut Vec<Term>) -> Option<Formula> {
                 GameTerm::Last(test) => Term::Last(position(test)),
                 GameTerm::Lasts(test, count) => Term::Lasts(position(test), *count),
                 GameTerm::Then(first, steps) => {
-                    let steps = steps.iter().map(|step| (position(&step.test), step.plies));
+                    let steps = steps.iter().map(|step| ChainStep {
+                        test: position(&step.test),
+                        plies: step.plies,
+                        is_exact: step.is_exact,
+                    });
                     Term::Then(Chain { first: position(first), steps: steps.collect() })
                 }
             };

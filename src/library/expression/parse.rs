@@ -353,6 +353,9 @@ impl Parser<'_, '_> {
                 [] if let Some((_, advice)) = MEANT.iter().find(|(known, _)| *known == name) => {
                     token.error(format!("unknown name `{name}`: {advice}"))
                 }
+                [] if nearest(name) == Some(name) => {
+                    token.error(format!("`{name}` is no field, but a test of its own: `{name}(…)`"))
+                }
                 [] if let Some(near) = nearest(name) => {
                     token.error(format!("unknown name `{name}`: did you mean `{near}`?"))
                 }

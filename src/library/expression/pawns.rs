@@ -6,6 +6,7 @@ use epdb_chess::model::{Board, Color, Role};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PawnTerm {
     Isolated,
+    Connected,
     Doubled,
     Passed,
     Backward,
@@ -23,12 +24,18 @@ pub(super) struct NamedPawnTerm {
 }
 
 /// All properties of pawns.
-pub(super) const PAWN_TERMS: [NamedPawnTerm; 6] = [
+pub(super) const PAWN_TERMS: [NamedPawnTerm; 7] = [
     NamedPawnTerm {
         name: "isolated",
         term: PawnTerm::Isolated,
         meaning: "pawns without a pawn of their side on a file next to them",
         examples: ["4k3/5ppp/8/8/3P4/8/5PPP/4K3 w - -", "4k3/5ppp/8/8/3P4/4P3/5PPP/4K3 w - -"],
+    },
+    NamedPawnTerm {
+        name: "connected",
+        term: PawnTerm::Connected,
+        meaning: "pawns beside a pawn of their side, protected by one or protecting one",
+        examples: ["4k3/5p1p/8/8/3P4/4P3/8/4K3 w - -", "4k3/5p1p/8/4P3/8/3P4/8/4K3 w - -"],
     },
     NamedPawnTerm {
         name: "doubled",
@@ -86,6 +93,7 @@ impl PawnTerm {
         let own_files = up(own) | down(own);
         match self {
             PawnTerm::Isolated => own & !beside(own_files),
+            PawnTerm::Connected => own & beside(own | own << 8 | own >> 8),
             PawnTerm::Doubled => own & (up(own) << 8 | down(own) >> 8),
             PawnTerm::Passed => own & !(down(enemy | beside(enemy)) >> 8),
             PawnTerm::Backward => {

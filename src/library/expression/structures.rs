@@ -158,6 +158,20 @@ pub(super) const STRUCTURES: [Structure; 16] = [
     },
 ];
 
+/// The term `fork`.
+pub(super) struct NamedSet {
+    pub(super) name: &'static str,
+    meaning: &'static str,
+    pub(super) examples: [&'static str; 2],
+}
+
+pub(super) const FORK: NamedSet = NamedSet {
+    name: "fork",
+    meaning: "pieces that attack two enemy pieces or more, pawns aside, each of which is worth more \
+              (P 1, N and B 3, R 5, Q 9, K most) or not protected",
+    examples: ["r3k3/2N2p2/8/8/8/8/5P2/4K3 b - -", "r3k3/2p2p2/8/3N4/8/8/5P2/4K3 b - -"],
+};
+
 /// The names of all pawn terms and structures.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let pawns = PAWN_TERMS.iter().map(|term| term.name);
@@ -170,6 +184,10 @@ pub fn describe_structures() -> String {
     for term in &PAWN_TERMS {
         describe(&mut text, term.name, term.meaning, None, term.examples);
     }
+    text.push_str(
+        "\nPieces: fork for either side, fork(white) or fork('N'): a test, or a set for count()\n",
+    );
+    describe(&mut text, FORK.name, FORK.meaning, None, FORK.examples);
     text.push_str("\nStructures of one side: iqp(white), iqp(black), or iqp for either side\n");
     for structure in STRUCTURES.iter().filter(|it| it.side.is_some()) {
         let Structure { name, meaning, definition, examples, .. } = *structure;

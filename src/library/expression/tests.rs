@@ -314,6 +314,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "position('e4 e4')",
             "column 11: `e4` is not legal in rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3",
         ),
+        ("has(captured)", "column 5: `captured` is no field, but a test of its own: `captured(…)`"),
         ("isolatd == 2", "column 1: unknown name `isolatd`: did you mean `isolated`?"),
         (
             "flipcolor(iqp and 'e4' in bm)",

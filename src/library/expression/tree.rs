@@ -67,6 +67,8 @@ pub(super) struct Step {
     pub(super) test: Test,
     /// Maximum number of plies since the position of the step before.
     pub(super) plies: u32,
+    /// True if it is the exact number of plies.
+    pub(super) is_exact: bool,
 }
 
 #[derive(Clone, Debug)]

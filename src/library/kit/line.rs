@@ -62,7 +62,6 @@ impl Line {
         self.make(&moves)
     }
 
-    /// The moves in a text.
     pub(super) fn read(&self, text: &[u8]) -> Result<Vec<Move>, Diagnostic> {
         parse_moves(self.record().position(), text, Profile::Lenient)
     }
@@ -76,7 +75,9 @@ impl Line {
             if self.played.get(self.at).is_none_or(|(next, _)| *next != mv) {
                 let next = self.record().play(mv);
                 self.played.truncate(self.at);
-                self.played.extend(next.map(|next| (mv, next)));
+                if let Some(next) = next {
+                    self.played.push((mv, next));
+                }
             }
             self.at = self.played.len().min(self.at + 1);
         }

@@ -210,9 +210,10 @@ impl Session {
         let read = epd::parse_line(text.as_bytes(), &ParseOptions::default(), &mut warnings);
         match read.map_err(KitError::Position)? {
             epd::Line::Record(record) => {
-                let is_playable = Playable::new(record.position()).is_ok();
-                let told = warnings.iter_mut().filter(|it| it.code == codes::W_POS_ILLEGAL);
-                told.filter(|_| !is_playable).for_each(|it| it.message += NO_MOVES);
+                if Playable::new(record.position()).is_err() {
+                    let illegal = warnings.iter_mut().filter(|it| it.code == codes::W_POS_ILLEGAL);
+                    illegal.for_each(|it| it.message += NO_MOVES);
+                }
                 self.set_record(record, Registers::default());
                 Ok(Reply::Position(warnings))
             }
@@ -344,7 +345,6 @@ pub fn complete(session: &Session, line: &str) -> Completion {
     Completion::Words { start, words }
 }
 
-/// Whether a command takes names of files.
 const fn takes_files(verb: Verb) -> bool {
     matches!(
         verb,

@@ -112,10 +112,10 @@ impl Repertoire {
         let leaves = paths.reached().iter().copied().filter(|&node| self.is_leaf(side, node));
         let unreached =
             self.nodes().filter(|&node| !paths.reaches(node) && !branches.reaches(node));
-        let finding = |part, node| self.finding(part, node, &paths);
-        let choices = choices.map(|node| finding(Part::Choice, node));
-        let leaves = leaves.map(|node| finding(Part::Leaf, node));
-        choices.chain(leaves).chain(unreached.map(|node| finding(Part::Unreached, node))).collect()
+        let choices = choices.map(|node| (Part::Choice, node));
+        let all = choices.chain(leaves.map(|node| (Part::Leaf, node)));
+        let all = all.chain(unreached.map(|node| (Part::Unreached, node)));
+        all.map(|(part, node)| self.finding(part, node, &paths)).collect()
     }
 
     /// Whether a position has neither a candidate nor a judgement, although there are legal moves.
@@ -146,12 +146,17 @@ impl Repertoire {
         let root = line.is_some().then(|| paths.root(node));
         let set_up = root.filter(|root| paths.reached().first() != Some(root));
         let set_up = set_up.map(|root| self.place(root).position);
-        let moves = self.names(node, self.candidates(node));
-        let mv = None;
-        let games = None;
-        let share = None;
-        let first = None;
-        Finding { part, position, line, set_up, mv, moves, games, share, first }
+        Finding {
+            part,
+            position,
+            line,
+            set_up,
+            mv: None,
+            moves: self.names(node, self.candidates(node)),
+            games: None,
+            share: None,
+            first: None,
+        }
     }
 
     /// The SAN of moves of a position.
@@ -213,23 +218,24 @@ impl Repertoire {
         let paths = Paths::from_play(self, roots, side);
         let played: HashMap<Node, Vec<Played>> =
             tallies.iter().map(|(&node, tally)| (node, self.played(node, tally))).collect();
-        let known = played.values().any(|moves| !moves.is_empty());
+        let has_games = played.values().any(|moves| !moves.is_empty());
         let root = paths.reached().first();
         let lost = root.map(|&root| self.lost(root, side, &played)).unwrap_or_default();
-        let all = lost.values().sum::<f64>();
+        let lost_share = lost.values().sum::<f64>();
         let mut unanswered = Vec::new();
         for &node in paths.reached().iter().filter(|&&node| self.goes_on(node)) {
             let gaps = played.get(&node).into_iter().flatten();
             for one in gaps.filter(|one| one.end == End::Unanswered && one.games >= min_games) {
-                let share = lost.get(&(node, one.mv)).copied().unwrap_or(0.0);
-                let games = Some(one.games);
-                let share = Some(share);
-                let finding = self.finding(Part::Unanswered, node, &paths);
-                unanswered.push(Finding { mv: Some(one.san), games, share, ..finding });
+                unanswered.push(Finding {
+                    mv: Some(one.san),
+                    games: Some(one.games),
+                    share: Some(lost.get(&(node, one.mv)).copied().unwrap_or(0.0)),
+                    ..self.finding(Part::Unanswered, node, &paths)
+                });
             }
         }
         unanswered.sort_by_key(|finding| Reverse(finding.games));
-        Coverage { unanswered, share: known.then_some(1.0 - all) }
+        Coverage { unanswered, share: has_games.then_some(1.0 - lost_share) }
     }
 
     fn goes_on(&self, node: Node) -> bool {

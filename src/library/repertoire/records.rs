@@ -28,7 +28,6 @@ const REMARKS: Opcode = named("remarks");
 /// position has the tags of the chapter in `ptp`.
 pub(super) const CHAPTER: Opcode = named("chapter");
 
-/// Opcodes of the properties of a position.
 const PROPERTIES: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
 /// Opcodes that have candidates (moves not marked as bad), in the order in which they are read:
 /// `pm` has the main move.
@@ -88,10 +87,9 @@ impl Repertoire {
     /// True if `pm`, `bm`, `replies` and `am` determine the order of the moves. The order can be lost,
     /// because the moves in `bm` and `am` are sorted.
     fn is_ordered(&self, place: &Place, side: Color) -> bool {
-        let is_avoided = |branch: &Branch| branch.is_avoided;
         let avoided = place.branches.iter().filter(|branch| branch.is_avoided).count();
         let candidates = place.branches.len() - avoided;
-        place.branches.is_sorted_by_key(is_avoided)
+        place.branches.is_sorted_by_key(|branch| branch.is_avoided)
             && avoided <= 1
             && (place.position.turn() != side || candidates <= 2)
     }
@@ -192,19 +190,16 @@ fn glyphs(playable: &Playable, branch: &Branch) -> Operand {
     Operand::token(format!("{}{}", san::format(playable, branch.mv), nags.concat()))
 }
 
-/// The move of an operand of `glyphs`.
 fn move_of_glyphs(playable: &Playable, text: &[u8]) -> Option<Move> {
     let san = text.split(|byte| *byte == b'$').next()?;
     Some(san::parse(playable, san, Profile::Lenient).ok()?.mv)
 }
 
-/// The moves in `glyphs`, in their order.
 fn order_of_glyphs(playable: &Playable, record: &EpdRecord) -> Vec<Move> {
     let operands = record.operands(GLYPHS).unwrap_or_default();
     operands.iter().filter_map(|operand| move_of_glyphs(playable, &operand.text())).collect()
 }
 
-/// A comment as a string operand.
 pub(super) fn quoted(comment: &str) -> Operand {
     Operand::string(comment.replace('"', "''"))
 }
@@ -244,7 +239,6 @@ pub(super) fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The legal moves in the operands of an opcode.
 fn moves_of(playable: &Playable, record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
     let operands = record.operands(opcode).unwrap_or_default();
     let legal = |operand: &Operand| match operand {

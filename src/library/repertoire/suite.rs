@@ -54,10 +54,12 @@ pub fn suite_game(record: &EpdRecord) -> Result<SuiteGame, BuildError> {
     best.retain(|mv| line.first() != Some(mv));
     for (ply, mv) in line.into_iter().enumerate() {
         game.play(mv)?;
-        for &other in best.iter().filter(|_| ply == 0) {
-            game.begin_variation()?;
-            game.play(other)?;
-            game.end_variation()?;
+        if ply == 0 {
+            for &other in &best {
+                game.begin_variation()?;
+                game.play(other)?;
+                game.end_variation()?;
+            }
         }
     }
     let left_out = record.operations().iter().filter(|it| !is_written(record, it)).count() as u64;

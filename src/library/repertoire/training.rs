@@ -100,8 +100,10 @@ impl Repertoire {
     ) -> Vec<(Move, Node, f64)> {
         let own: Vec<&Branch> = self.candidates(node).collect();
         let each = 1.0 / own.len() as f64;
-        let played = match tallies.get(&node).filter(|_| !self.is_turn_of(side, node)) {
-            Some(tally) if !own.is_empty() => self.played(node, tally),
+        let played = match tallies.get(&node) {
+            Some(tally) if !self.is_turn_of(side, node) && !own.is_empty() => {
+                self.played(node, tally)
+            }
             _ => Vec::new(),
         };
         let all: u64 = played.iter().map(|one| one.games).sum();
@@ -172,6 +174,7 @@ impl Repertoire {
     /// The positions in the lines in which `side` has to move. Those that most games reach come
     /// first.
     pub fn cards(&self, lines: &[TrainingLine], side: Color) -> Vec<Card> {
+        // The share of a position, and the line and the ply of its first place.
         let mut shares: HashMap<Node, (f64, usize, usize)> = HashMap::new();
         for (number, line) in lines.iter().enumerate() {
             for (ply, (node, _)) in line.moves.iter().enumerate() {
@@ -181,9 +184,9 @@ impl Repertoire {
             }
         }
         let mut nodes: Vec<_> = shares.into_iter().collect();
-        nodes.sort_by(|(_, one), (_, other)| {
-            let order = other.0.total_cmp(&one.0);
-            order.then(one.2.cmp(&other.2)).then(one.1.cmp(&other.1))
+        nodes.sort_by(|(_, (share, number, ply)), (_, (other_share, other_number, other_ply))| {
+            let order = other_share.total_cmp(share);
+            order.then(ply.cmp(other_ply)).then(number.cmp(other_number))
         });
         let first = lines.first().map(|line| line.root);
         let card = |(node, (_, number, ply)): (Node, (f64, usize, usize))| {
@@ -204,9 +207,7 @@ impl Repertoire {
                     fullmove_number: replay.fullmove_number(),
                 },
                 line: moves,
-                set_up: Some(line.root)
-                    .filter(|root| Some(*root) != first)
-                    .map(|root| self.place(root).position),
+                set_up: (Some(line.root) != first).then(|| self.place(line.root).position),
                 answers: self.names(node, self.candidates(node)),
                 comments: comments.cloned().collect(),
             })

@@ -135,7 +135,6 @@ pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildE
     Ok(())
 }
 
-/// A step of the output.
 enum Step {
     /// A move of a position, by its index among the branches.
     Move(Node, usize),
@@ -200,12 +199,12 @@ impl Writer<'_> {
 
     fn count_move(&mut self) -> Result<()> {
         self.moves += 1;
-        let most = self.options.max_moves;
-        if self.moves <= most {
+        let max_moves = self.options.max_moves;
+        if self.moves <= max_moves {
             return Ok(());
         }
         Err(Error::new(format!(
-            "the tree has more than {most} moves: fewer plies, each position once, or more memory \
+            "the tree has more than {max_moves} moves: fewer plies, each position once, or more memory \
              make it fit"
         )))
     }
@@ -260,11 +259,13 @@ impl Writer<'_> {
     fn remark(&mut self, node: Node) -> Result<(), BuildError> {
         let place = self.repertoire.place(node);
         remark(&mut self.game, place)?;
-        if std::mem::replace(&mut self.has_comments[node as usize], true) {
-            Ok(())
-        } else {
-            put_comments(&mut self.game, place)
+        // Each comment is written once, where the position comes first.
+        let has_comments = &mut self.has_comments[node as usize];
+        if *has_comments {
+            return Ok(());
         }
+        *has_comments = true;
+        put_comments(&mut self.game, place)
     }
 
     /// True if the moves after `branch` are written in the current line too. `branch` is the move

@@ -35,19 +35,20 @@ struct Cells {
 
 impl Cells {
     fn part(&mut self, cell: Cell) -> &mut OrdinalTally {
-        let place = self.order.binary_search_by_key(&cell, |&at| self.parts[at].cell);
-        let at = place.map(|place| self.order[place]).unwrap_or_else(|place| {
-            let at = self.order.len();
-            self.order.insert(place, at);
-            if at == self.parts.len() {
-                self.parts.push(OrdinalTally::default());
-            }
-            let OrdinalTally { cell: own, reached, moves } = &mut self.parts[at];
-            (*own, *reached) = (cell, 0);
-            moves.clear();
-            at
-        });
-        &mut self.parts[at]
+        let place = match self.order.binary_search_by_key(&cell, |&at| self.parts[at].cell) {
+            Ok(place) => return &mut self.parts[self.order[place]],
+            Err(place) => place,
+        };
+        let at = self.order.len();
+        self.order.insert(place, at);
+        if at == self.parts.len() {
+            self.parts.push(OrdinalTally::default());
+        }
+        let part = &mut self.parts[at];
+        part.cell = cell;
+        part.reached = 0;
+        part.moves.clear();
+        part
     }
 
     fn add(&mut self, parts: &[OrdinalTally]) -> Result<(), TallyOverflow> {
@@ -181,7 +182,6 @@ impl Sum {
         self.first = Some(self.first.map_or(place, |first| first.min(place)));
     }
 
-    /// The place of the first visit.
     pub(super) fn first(&self) -> Place {
         self.first.unwrap_or(Place::START)
     }
@@ -207,7 +207,7 @@ impl Sum {
     /// Subtracts the replaced copies if this sum counts all of them. Otherwise some of the replaced copies
     /// were counted by an earlier import. In this case `less` is kept. It is subtracted when this record is
     /// merged with the record of the earlier import.
-    fn settle(&mut self) -> Result<()> {
+    fn subtract_replaced(&mut self) -> Result<()> {
         if self.less.is_empty() {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl Sum {
     /// nothing if no games are left. This happens if replaced copies count the same here as the copies that
     /// replace them, or if only a replaced copy reached the position.
     pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        self.settle()?;
+        self.subtract_replaced()?;
         self.first = None;
         let start = out.len();
         let kept = self.kept.take();
@@ -278,12 +278,14 @@ impl Tallied<'_> {
     pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
             Tallied::One { visit, game, .. } => {
-                match (visit.plain_board(), visit.ordinal().filter(|_| visit.is_first())) {
-                    (Some(board), Some(ordinal)) => {
-                        let tally = game.lone_tally(visit.turn(), ordinal);
-                        record::put_tallied_short(board, &tally, out);
-                    }
-                    _ => record::put_tallied(board, out, |out| put_one(visit, game, out)),
+                if visit.is_first()
+                    && let Some(board) = visit.plain_board()
+                    && let Some(ordinal) = visit.ordinal()
+                {
+                    let tally = game.lone_tally(visit.turn(), ordinal);
+                    record::put_tallied_short(board, &tally, out);
+                } else {
+                    record::put_tallied(board, out, |out| put_one(visit, game, out));
                 }
                 Ok(true)
             }
@@ -317,7 +319,6 @@ fn put_one(visit: &Visit, game: &CountedGame, out: &mut Vec<u8>) {
     record::put_one_game(&game.facts.cell, visit.is_first().into(), played, out);
 }
 
-/// The games of visits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Games<'g> {
     /// Number of games that were counted before these games.
@@ -363,7 +364,8 @@ pub(super) fn each_position(
             .take(places.len())
             .for_each(|(_, visit)| games.get(visit).ask_for(visit.turn()));
         // A game that is subtracted may be the only one of its batch at a position.
-        if let (&[(key, visit)], None) = (places, games.kept)
+        if let &[(key, visit)] = places
+            && games.kept.is_none()
             && !games.get(visit).is_less
         {
             let game = games.get(visit);
@@ -401,7 +403,9 @@ fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
     all().for_each(|visit| ends[bucket(visit)] += 1);
     let mut before = 0;
     for end in &mut ends {
-        before += std::mem::replace(end, before);
+        let count = *end;
+        *end = before;
+        before += count;
     }
     let Some(any) = all().next() else { return Vec::new() };
     let mut order = vec![(0, any); len];

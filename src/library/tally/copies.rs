@@ -53,7 +53,6 @@ impl SliceOfGames {
     }
 }
 
-/// The digest of a game.
 pub(super) fn digest(
     game: &Game,
     facts: &GameFacts,
@@ -79,7 +78,6 @@ const MAX_PLIES: usize = (IS_FINISHED >> PLIES_SHIFT) as usize - 1;
 const RATINGS_SHIFT: u32 = 14;
 const _: () = assert!((MAX_RATING as u32) < BY_ID >> 17);
 
-/// The copy rank of a game with the id of a site.
 fn rank_by_id(game: &Game, facts: &GameFacts) -> u32 {
     let finished = if game.result() == GameResult::Unknown { 0 } else { IS_FINISHED };
     let plies = game.plies().take(MAX_PLIES).count() as u32;
@@ -190,16 +188,13 @@ pub fn decide_copies<W: Write>(
         *count = Some(list.read_games(slice.slice, &mut by_game)?);
     }
     let Some(all) = all else { return Err(Error::new("no lists of games")) };
-    let missing: Vec<String> = (1..)
-        .zip(&games)
-        .filter(|(_, it)| it.is_none())
-        .map(|(slice, _)| slice.to_string())
-        .collect();
+    let missing = (1..).zip(&games).filter(|(_, count)| count.is_none());
+    let missing: Vec<String> = missing.map(|(slice, _)| slice.to_string()).collect();
     if !missing.is_empty() {
-        let missing = missing.join(", ");
-        let slices = all.slices;
         return Err(Error::new(format!(
-            "lists of games are missing: slices {missing} of {slices}"
+            "lists of games are missing: slices {} of {}",
+            missing.join(", "),
+            all.slices
         )));
     }
     let games: Vec<u64> = games.into_iter().flatten().collect();
@@ -207,7 +202,9 @@ pub fn decide_copies<W: Write>(
     let mut decided = vec![0; games.len()];
     let copies = decide(by_game.finish()?, &mut |place, rank| {
         let slice = u32::from_be_bytes(place.first_chunk().copied().unwrap_or_default());
-        decided.get_mut(slice as usize).into_iter().for_each(|count| *count += 1);
+        if let Some(count) = decided.get_mut(slice as usize) {
+            *count += 1;
+        }
         Ok(by_slice.push(place, &rank.to_le_bytes())?)
     })?;
     let mut out = Checked::new(out);
@@ -249,7 +246,8 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
             copies += 1;
             if is_by_id(rank) && rank > copy.rank {
                 except(&copy.place, DOES_NOT_COUNT)?;
-                (copy.rank, copy.best) = (rank, rank);
+                copy.rank = rank;
+                copy.best = rank;
                 copy.place = place.to_vec();
             } else {
                 copy.best = copy.best.max(rank);
@@ -257,7 +255,9 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
             }
             continue;
         }
-        if let Some(copy) = first.take().filter(|copy| copy.best > copy.rank) {
+        if let Some(copy) = first.take()
+            && copy.best > copy.rank
+        {
             except(&copy.place, copy.best)?;
         }
         let Some((hash, place, rank)) = next else { return Ok(copies) };
@@ -285,7 +285,6 @@ pub struct SliceCopies {
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 
-/// The decision for a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum CopyDecision {
     /// The game counts. If another copy is more complete, the game counts with the copy rank of that copy.
@@ -325,7 +324,6 @@ impl SliceCopies {
         Ok(SliceCopies { games, decided: 0, exceptions })
     }
 
-    /// The decision for the next game.
     pub(super) fn next_game(&mut self) -> CopyDecision {
         let number = self.decided;
         self.decided += 1;
@@ -519,9 +517,9 @@ impl ListReader {
     /// Checks the end of the list.
     fn finish(&mut self) -> Result<()> {
         let checksum = self.checksum;
-        match (self.int_4()? == checksum, self.left) {
-            (true, 0) => Ok(()),
-            _ => Err(self.damaged("its checksum is wrong")),
+        if self.int_4()? != checksum || self.left > 0 {
+            return Err(self.damaged("its checksum is wrong"));
         }
+        Ok(())
     }
 }

@@ -50,13 +50,19 @@ impl GameFacts {
         let year = date.as_ref().and_then(Date::year).and_then(|year| u16::try_from(year).ok());
         let year = year.filter(|year| (1..=MAX_RATING).contains(year));
         let ratings = ["WhiteElo", "BlackElo"].map(|name| rating(tags.get(name)?));
-        let by_year = split.year || split.month;
-        let cell = Cell {
-            year: year.filter(|_| by_year),
-            month: date.filter(|_| split.month && year.is_some()).and_then(|date| month(&date)),
-            speed: tags.get("TimeControl").filter(|_| split.speed).and_then(game_tag::speed),
-            rating: group(ratings).filter(|_| split.rating),
-        };
+        let mut cell = Cell::default();
+        if split.year || split.month {
+            cell.year = year;
+        }
+        if split.month && year.is_some() {
+            cell.month = date.and_then(|date| month(&date));
+        }
+        if split.speed {
+            cell.speed = tags.get("TimeControl").and_then(game_tag::speed);
+        }
+        if split.rating {
+            cell.rating = group(ratings);
+        }
         GameFacts { result: game.result(), ratings, year, cell }
     }
 
@@ -78,13 +84,12 @@ impl GameFacts {
         let speed = (copy_rank & ((1 << SPEED_BITS) - 1)) as usize;
         let cell = Cell {
             speed: speed.checked_sub(1).and_then(|speed| Speed::ALL.get(speed).copied()),
-            rating: group(ratings).filter(|_| split.rating),
+            rating: if split.rating { group(ratings) } else { None },
             ..self.cell
         };
         GameFacts { ratings, cell, ..self }
     }
 
-    /// The facts as bytes.
     pub(super) fn to_bytes(self) -> [u8; GameFacts::LEN] {
         let Cell { year, month, speed, rating } = self.cell;
         let [[a, b], [c, d], [e, f], [g, h], [i, j]] =
@@ -158,8 +163,8 @@ const LONE_ROOM: usize = 30;
 
 impl CountedGame {
     pub(super) fn new(facts: GameFacts, is_less: bool) -> CountedGame {
-        let (mut counts, mut tally) =
-            (Vec::with_capacity(LONE_ROOM), Vec::with_capacity(LONE_ROOM));
+        let mut counts = Vec::with_capacity(LONE_ROOM);
+        let mut tally = Vec::with_capacity(LONE_ROOM);
         let lone = Color::ALL.map(|turn| {
             counts.clear();
             record::put_counts(&facts.counts(turn), &mut counts);
@@ -204,8 +209,10 @@ pub(super) fn date(tags: &Tags) -> Option<Date> {
 }
 
 fn rating(text: &[u8]) -> Option<u16> {
-    let is_number = (1..=4).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
-    let rating = is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok())??;
+    if !(1..=4).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let rating = std::str::from_utf8(text).ok()?.parse().ok()?;
     (rating > 0).then_some(rating)
 }
 
@@ -220,7 +227,6 @@ pub(super) fn mean(ratings: [Option<u16>; 2]) -> Option<u16> {
     Some((ratings[0]? + ratings[1]?) / 2)
 }
 
-/// The month, if the date has one.
 fn month(date: &Date) -> Option<u8> {
     let [first, last] = [date.first(), date.last()].map(|day| day / 100);
     (first == last).then_some((first % 100) as u8).filter(|month| (1..=12).contains(month))

@@ -72,7 +72,9 @@ impl Keeper {
         let mut last: Option<(GameId, Vec<u8>)> = None;
         while let Some((id, game)) = sorted.next_entry()? {
             let Some(id) = id.first_chunk().map(|&id| GameId(id)) else { continue };
-            if let Some((_, before)) = last.as_ref().filter(|(before, _)| *before == id) {
+            if let Some((last_id, before)) = &last
+                && *last_id == id
+            {
                 kept_game::check_same(id, [before, game]).map_err(Error::from_cause)?;
             }
             // A game may have been added twice, but its id is in the set only once.

@@ -30,6 +30,9 @@ impl Allowed {
     /// copy, which counts instead of the copy of the base.
     pub const FOLD: Allowed = Allowed { mixed: false, overlap: true, delta: true };
 
+    /// Any settings and any shared games are allowed, but no delta.
+    pub(crate) const ANY_GAMES: Allowed = Allowed::new(true, true);
+
     /// Allows these differences.
     pub const fn new(mixed: bool, overlap: bool) -> Allowed {
         Allowed { mixed, overlap, delta: false }
@@ -174,18 +177,22 @@ pub fn add(
     shared: Option<u64>,
     allowed: Allowed,
 ) -> Result<(), Unlike> {
-    if let Some(delta) = all.delta.or(other.delta).filter(|_| !allowed.delta) {
+    if !allowed.delta
+        && let Some(delta) = all.delta.or(other.delta)
+    {
         return Err(Unlike::Delta(delta.base.games));
     }
     let pruned = all.pruned.clone().or(other.pruned.clone());
-    let is_alike = match (&other.pruned, other.is_mixed) {
-        (Some(pruned), _) => Err(Unlike::Pruned(pruned.clone())),
-        (None, true) => Err(Unlike::Mixed),
-        (None, false) => check_settings(all, &other.settings),
+    let checked = if let Some(pruned) = &other.pruned {
+        Err(Unlike::Pruned(pruned.clone()))
+    } else if other.is_mixed {
+        Err(Unlike::Mixed)
+    } else {
+        check_settings(all, &other.settings)
     };
-    let is_mixed = is_alike.is_err();
+    let is_mixed = checked.is_err();
     if !allowed.mixed {
-        is_alike?;
+        checked?;
     }
     match shared {
         Some(0) => {}
@@ -284,7 +291,8 @@ pub fn sum(
     }
     let (games, shared) = counted.finish()?;
     let mut libraries = libraries.into_iter().zip(shared);
-    let Some(((_, (mut origin, mut has_games)), _)) = libraries.next() else { return Ok(None) };
+    let Some((first, _)) = libraries.next() else { return Ok(None) };
+    let (_, (mut origin, mut has_games)) = first;
     if let Some(silent) = silent {
         if !allowed.mixed {
             return Err(LedgerError::NoOrigin { name: name_of(silent).into_owned() });
@@ -304,8 +312,12 @@ pub fn sum(
             repeated.push((name_of(file).into_owned(), games));
         }
     }
-    if let (Some(plan), false, [file, ..]) = (origin.slices.first(), allowed.mixed, files) {
-        let (slices, missing) = (plan.slices, plan.missing().collect());
+    if !allowed.mixed
+        && let Some(plan) = origin.slices.first()
+        && let [file, ..] = files
+    {
+        let slices = plan.slices;
+        let missing = plan.missing().collect();
         return Err(refused(file.as_ref(), Unlike::MissingSlices { slices, missing }));
     }
     let games = has_games.then_some(games);
@@ -333,7 +345,8 @@ impl CountedGames {
     fn add(&mut self, file: &CollectionFile) -> Result<Option<(TallyOrigin, bool)>, Error> {
         let library = file.opened()?.each_game(&mut |digest| {
             let (hash, rank) = digest.split_at(hash_of(digest).len());
-            Ok(self.games.push(&[hash, &self.libraries.to_be_bytes()].concat(), rank)?)
+            let number = self.libraries.to_be_bytes();
+            Ok(self.games.push(&[hash, &number].concat(), rank)?)
         })?;
         self.libraries += u32::from(library.is_some());
         Ok(library)
@@ -354,15 +367,20 @@ impl CountedGames {
         while let Some((key, rank)) = sorted.next_entry()? {
             let (hash, library) = key.split_last_chunk().ok_or_else(changed)?;
             let digest = *[hash, rank].concat().first_chunk().ok_or_else(changed)?;
-            match &mut last {
-                Some(last) if hash_of(last) == hash => {
-                    shared[u32::from_be_bytes(*library) as usize] += 1;
-                    *last = higher_ranked(*last, digest);
-                }
-                _ => last.replace(digest).map_or(Ok(()), &mut put)?,
+            if let Some(game) = &mut last
+                && hash_of(game) == hash
+            {
+                shared[u32::from_be_bytes(*library) as usize] += 1;
+                *game = higher_ranked(*game, digest);
+                continue;
+            }
+            if let Some(game) = last.replace(digest) {
+                put(game)?;
             }
         }
-        last.map_or(Ok(()), &mut put)?;
+        if let Some(game) = last {
+            put(game)?;
+        }
         Ok((SortedGames::new(games, set)?, shared))
     }
 }
@@ -370,20 +388,19 @@ impl CountedGames {
 /// Sorts files by their libraries: by settings, then slices by plan and number, then by the rest of their origins.
 /// Files without a ledger come last, in the order in which they are given. So the sum of libraries does not depend
 /// on the order of the files, and that of slices has its records in the order of one library of all games.
-///
-/// # Errors
-/// A store or an archive cannot be opened or is damaged.
 pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
-    let keyed = |file: PathBuf| {
-        let library = streams.library(&file)?.map(|library| library.opened()).transpose()?;
-        let origin = library.map(|library| library.tally_origin()).transpose()?;
-        let key = origin.flatten().map(|origin| {
+    let with_key = |file: PathBuf| {
+        let origin = match streams.library(&file)? {
+            Some(library) => library.opened()?.tally_origin()?,
+            None => None,
+        };
+        let key = origin.map(|origin| {
             let slices = origin.slices.iter().map(|of| (of.plan, of.present.clone()));
             (origin.settings.to_bytes(), slices.collect::<Vec<_>>(), origin.to_bytes())
         });
         Ok::<_, Error>(((key.is_none(), key), file))
     };
-    let mut keyed = files.drain(..).map(keyed).collect::<Result<Vec<_>, _>>()?;
+    let mut keyed = files.drain(..).map(with_key).collect::<Result<Vec<_>, _>>()?;
     keyed.sort_by(|(one, _), (next, _)| one.cmp(next));
     files.extend(keyed.into_iter().map(|(_, file)| file));
     Ok(())
@@ -392,9 +409,6 @@ pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Res
 /// The ledger of libraries that are merged into one and may be filtered by `--where`; `None` if no file is a
 /// library. Sorts the libraries, so that the result does not depend on their order. Other files keep their
 /// order.
-///
-/// # Errors
-/// The errors of [`sum`].
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     streams: &Streams,
@@ -406,7 +420,8 @@ pub(crate) fn of_merged(
     let mut ledger = sum(files, streams, allowed)?;
     match &mut ledger {
         Some(all) => {
-            mark_pruned(&mut all.origin, filter, false);
+            let are_changed = false;
+            mark_pruned(&mut all.origin, filter, are_changed);
             all.origin.sort_sources();
         }
         None => *files = given,
@@ -425,19 +440,25 @@ pub fn of_records(
     filter: Option<&str>,
     are_whole: bool,
 ) -> Result<Option<LedgerSum>, LedgerError> {
-    let mut ledger = sum(files, streams, Allowed::new(true, true))?;
-    let are_changed = !are_whole || files.len() > 1;
-    ledger.iter_mut().for_each(|all| mark_pruned(&mut all.origin, filter, are_changed));
+    let mut ledger = sum(files, streams, Allowed::ANY_GAMES)?;
+    if let Some(all) = &mut ledger {
+        let are_changed = !are_whole || files.len() > 1;
+        mark_pruned(&mut all.origin, filter, are_changed);
+    }
     Ok(ledger)
 }
 
 /// Marks an origin as pruned by an expression of `--where`, or because records were left out, changed
 /// or combined.
 pub fn mark_pruned(origin: &mut TallyOrigin, filter: Option<&str>, are_changed: bool) {
-    let by_filter = filter.map(|filter| format!("--where {filter}"));
-    let reason = by_filter
-        .or_else(|| are_changed.then(|| "records were left out, changed or combined".to_string()));
-    origin.pruned = origin.pruned.take().or(reason);
+    if origin.pruned.is_some() {
+        return;
+    }
+    if let Some(filter) = filter {
+        origin.pruned = Some(format!("--where {filter}"));
+    } else if are_changed {
+        origin.pruned = Some("records were left out, changed or combined".to_string());
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ pub(super) struct CountedLog {
     file: Option<ScratchFile>,
 }
 
-/// A game of the list.
 #[derive(Debug)]
 pub(super) struct LoggedGame {
     /// Its index among all games that were counted.
@@ -41,7 +40,9 @@ pub(super) struct LoggedGame {
 }
 
 /// Length of the head of an entry: its length and its digest.
-const HEAD: usize = 4 + size_of::<GameDigest>();
+const HEAD: usize = LEN + size_of::<GameDigest>();
+/// Number of bytes of the length of a game.
+const LEN: usize = size_of::<u32>();
 
 impl CountedLog {
     pub(super) fn new(directory: &Path, memory_bytes: usize) -> CountedLog {
@@ -49,9 +50,6 @@ impl CountedLog {
     }
 
     /// Adds a game.
-    ///
-    /// # Errors
-    /// The temporary file cannot be created or written.
     pub(super) fn push(
         &mut self,
         digest: &GameDigest,
@@ -62,7 +60,8 @@ impl CountedLog {
         game: &Game,
     ) -> Result<()> {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0; 4]);
+        // The length follows when the game is complete.
+        self.bytes.extend_from_slice(&[0; LEN]);
         self.bytes.extend_from_slice(digest);
         self.bytes.extend_from_slice(&number.to_le_bytes());
         self.bytes.extend_from_slice(&(source as u32).to_le_bytes());
@@ -72,7 +71,7 @@ impl CountedLog {
         self.bytes.extend_from_slice(packed::encode(&game.start().position).as_bytes());
         game.main_line().for_each(|mv| self.bytes.extend_from_slice(&ply_bytes(Some(mv))));
         let len = (self.bytes.len() - start - HEAD) as u32;
-        self.bytes[start..start + 4].copy_from_slice(&len.to_le_bytes());
+        self.bytes[start..start + LEN].copy_from_slice(&len.to_le_bytes());
         if self.bytes.len() > self.memory_bytes {
             let file = match &mut self.file {
                 Some(file) => file,
@@ -85,9 +84,6 @@ impl CountedLog {
     }
 
     /// Passes each game to `visit` for which `is_wanted` returns true. The list is unchanged.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read, and errors of `visit`.
     pub(super) fn each(
         &mut self,
         is_wanted: impl Fn(&GameDigest) -> bool,
@@ -97,7 +93,7 @@ impl CountedLog {
         let mut read = |input: &mut dyn Read| -> Result<()> {
             let mut head = [0; HEAD];
             while read_head(input, &mut head)? {
-                let (len, digest) = head.split_at(4);
+                let (len, digest) = head.split_at(LEN);
                 let len = u32::from_le_bytes(len.try_into().map_err(|_| changed())?);
                 let digest = digest.try_into().map_err(|_| changed())?;
                 entry.resize(len as usize, 0);

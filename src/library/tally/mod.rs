@@ -147,7 +147,7 @@ impl TallyOptions {
             speed,
             rating,
             max_ply: Some(max_ply).filter(|plies| *plies < u32::MAX),
-            color: color.filter(|_| !players.is_empty()),
+            color: if players.is_empty() { None } else { color },
             players,
             standard_only,
             same_game,
@@ -176,7 +176,6 @@ pub enum GameOutcome {
 }
 
 impl GameOutcome {
-    /// The counter of this outcome.
     fn count_of<'c>(
         self,
         games: &'c mut u64,
@@ -440,7 +439,10 @@ impl TallyBuilder {
     /// # Errors
     /// There were more or fewer games.
     pub fn check_copies(&self) -> Result<()> {
-        self.copies.as_ref().map_or(Ok(()), SliceCopies::check)
+        match &self.copies {
+            Some(copies) => copies.check(),
+            None => Ok(()),
+        }
     }
 
     /// Begins a source: the games that follow are counted as games of this file.
@@ -602,8 +604,10 @@ impl TallyBuilder {
             self.counts.not_kept += u64::from(kept.is_none());
         }
         // With decisions for a slice, no copy replaces another one.
-        let may_be_replaced = |digest: &GameDigest| copies::is_by_id(copy_rank_of(digest));
-        if let Some(digest) = digest.filter(may_be_replaced).filter(|_| self.copies.is_none()) {
+        if let Some(digest) = digest
+            && copies::is_by_id(copy_rank_of(&digest))
+            && self.copies.is_none()
+        {
             let source = self.sources.len().saturating_sub(1);
             let in_memory = self.counted.games.len() + self.lines.len();
             let number = self.counted.before + in_memory as u64;
@@ -704,7 +708,6 @@ impl TallyBuilder {
         self.counted.bytes() > self.memory_bytes / 2
     }
 
-    /// Limits the memory.
     #[must_use]
     pub(super) fn max_memory_bytes(self, memory_bytes: usize) -> TallyBuilder {
         TallyBuilder { memory_bytes: self.memory_bytes.min(memory_bytes), ..self }
@@ -798,9 +801,10 @@ impl TallyBuilder {
             self.spill()?;
         }
         let counted = std::mem::take(&mut self.counted);
-        let (positions, keeper) = (&mut self.counts.positions, &mut self.keeper);
+        let positions = &mut self.counts.positions;
+        let keeper = &mut self.keeper;
         let all = Cell::new(None);
-        let mut visit = |batch: &EncodedBatch| {
+        let mut pass_on = |batch: &EncodedBatch| {
             *positions += batch.len() as u64;
             if let Some(keeper) = keeper {
                 batch.each(&mut |record| keeper.note(record))?;
@@ -809,10 +813,10 @@ impl TallyBuilder {
         };
         let limit = self.options.keep_games;
         let Some(sorter) = self.spilled.take() else {
-            return visit_parts(&counted, limit, &mut visit);
+            return visit_parts(&counted, limit, &mut pass_on);
         };
         if order == TallyOrder::Key {
-            let sums = &mut |sums: &Sums| visit(&sums.records);
+            let sums = &mut |sums: &Sums| pass_on(&sums.records);
             return visit_sums(sorter.finish()?, limit, &not_kept, sums);
         }
         let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
@@ -831,20 +835,19 @@ impl TallyBuilder {
         while let Some((_, record)) = sorted.next_entry()? {
             batch.push(record);
             if batch.is_full() {
-                visit(&batch)?;
+                pass_on(&batch)?;
                 batch.clear();
             }
         }
-        visit(&batch)
+        pass_on(&batch)
     }
 
     /// Writes a library of the games to a temporary file, and opens it for lookups that use about
     /// `memory_bytes`. `name` is the name of the library in errors.
-    ///
-    /// # Errors
-    /// Errors of temporary files.
     pub(crate) fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
-        let settings = self.options.settings(false, false, None);
+        let truncate_games = false;
+        let deny_warnings = false;
+        let settings = self.options.settings(truncate_games, deny_warnings, None);
         let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
         let options = PackOptions {
@@ -868,7 +871,10 @@ impl TallyBuilder {
     /// The temporary file cannot be created, written or read; or `visit` fails.
     pub fn drain_games(&mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let empty = Sorter::new(&self.directory, self.memory_bytes / KEPT_OF_MEMORY);
-        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.give_back(empty, visit))
+        match &mut self.keeper {
+            Some(keeper) => keeper.give_back(empty, visit),
+            None => Ok(()),
+        }
     }
 
     /// Compares duplicates with their first copies, and clears both.
@@ -898,8 +904,10 @@ impl TallyOptions {
     /// The digest of the game of an item; `None` if the options exclude the game, or count every copy.
     pub fn digest_of_item(&self, item: &Item<'_>, counts_cut_short: bool) -> Option<GameDigest> {
         let Item::Game { game, is_cut_short, .. } = item else { return None };
-        let is_counted = counts_cut_short || !is_cut_short;
-        let same = self.same_game.filter(|_| is_counted && self.takes(game))?;
+        let same = self.same_game?;
+        if *is_cut_short && !counts_cut_short || !self.takes(game) {
+            return None;
+        }
         let facts = GameFacts::new(game, self.split);
         Some(copies::digest(game, &facts, same, SiteId::from_game(game).as_ref()))
     }
@@ -935,7 +943,6 @@ fn each_made<J: Send, T: Send>(
     make_in_order(jobs, make, take).map(drop)
 }
 
-/// All parts of the visits.
 const PARTS: Range<usize> = 0..1 << PART_BITS;
 
 /// Passes to `visit` the records of visits that are all in memory.
@@ -992,7 +999,8 @@ impl Tallies {
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut start = 0;
         self.ends.iter().map(move |&[end_of_key, end]| {
-            let key = &self.bytes[std::mem::replace(&mut start, end)..end_of_key];
+            let key = &self.bytes[start..end_of_key];
+            start = end;
             (key, &self.bytes[end_of_key..end])
         })
     }
@@ -1014,7 +1022,6 @@ fn visit_sums(
 /// The sums of sorted tallies for each position.
 #[derive(Default)]
 struct Sums {
-    /// The records of the positions.
     records: EncodedBatch,
     /// The place of the first visit to the position of each record.
     places: Vec<Place>,

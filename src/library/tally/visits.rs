@@ -24,7 +24,6 @@ pub(super) struct Line {
     pub(super) role: Role,
 }
 
-/// The role of a line.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// A game that counts.
@@ -106,7 +105,10 @@ impl Visit {
     #[inline]
     pub(super) fn plain_board(&self) -> Option<(&[u8; PLAIN_MAX], usize)> {
         let len = usize::from(self.what >> LEN_SHIFT);
-        self.board.as_bytes().first_chunk().map(|board| (board, len)).filter(|_| len > 0)
+        if len == 0 {
+            return None;
+        }
+        self.board.as_bytes().first_chunk().map(|board| (board, len))
     }
 
     /// Prefetches the visit, which may lie in two cache lines.
@@ -209,10 +211,12 @@ impl Kernel for Added<'_> {
     fn run(self) {
         let Added { visits, lines, moves, first, which } = self;
         for (line, game) in lines.iter().zip(first..) {
-            let before = (visits.plies, visits.wide_moves);
+            let Visits { plies, wide_moves, .. } = *visits;
             visits.add_line(&line.start, &moves[line.moves.clone()], game as u32, which);
+            // Only a game that counts for the first time adds to these numbers.
             if line.role != Role::Counts {
-                (visits.plies, visits.wide_moves) = before;
+                visits.plies = plies;
+                visits.wide_moves = wide_moves;
             }
         }
     }
@@ -246,7 +250,7 @@ impl Visits {
         self.recent.clear();
         let mut moves = moves.iter();
         loop {
-            let mv = moves.next().filter(|_| replay.ply() < which.max_ply);
+            let mv = if replay.ply() < which.max_ply { moves.next() } else { None };
             if replay.halfmove_clock() == 0 {
                 self.recent.clear();
             }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::{Action, Arbiter, Guest};
 use crate::seat::{ChannelId, SeatState};
-use crate::settings::Player;
 use crate::wire::{Command, Directive, MAX_LINE, Request, WireError};
 use epdb_chess::model::Position;
 use epdb_chess::text::codes;
@@ -18,10 +17,14 @@ impl Arbiter {
     /// Begins the session of a referee: no client and no supervisor is present, and no clock runs.
     /// The time since the last event is charged to no player.
     pub(super) fn begin_session(&mut self, unix: u64) {
-        self.session = (self.now, unix);
+        self.session_start = self.now;
+        self.session_start_unix = unix;
         self.channels.clear();
-        let now = self.now;
-        self.games.values_mut().for_each(|game| game.interrupt(now, false));
+        for game in self.games.values_mut() {
+            game.clocks.stop_uncharged();
+            game.interrupt(self.now);
+        }
+        // Whether a client can be started depends on all seats of its player.
         for seat in 0..self.seats.len() {
             let is_launched = self.is_launched(self.player_of(seat));
             self.seats[seat].has_signed_off &= !is_launched;
@@ -31,9 +34,10 @@ impl Arbiter {
             let is_awaited = self.seats[seat].has_come && !can_start;
             let client = &mut self.seats[seat];
             client.leave();
-            (client.starts, client.departures) = (0, 0);
+            client.starts = 0;
+            client.departures = 0;
             client.token = None;
-            client.awaited_until = is_awaited.then_some(now + self.tournament.return_within);
+            client.awaited_until = is_awaited.then_some(self.now + self.tournament.return_within);
             if is_awaited {
                 self.tell(format!("{} is awaited", self.client_name(seat)));
             }
@@ -99,27 +103,26 @@ impl Arbiter {
     /// Returns the seat for the client that sent the first line of a channel, and the client's
     /// address.
     fn newcomer(&self, line: &[u8]) -> Result<(usize, String), WireError> {
-        match Request::parse(line)? {
-            Request::SignOn { address, name } => match self.seat_for(&address, &name) {
-                Ok(seat) => Ok((seat, address)),
-                Err(why) => Err(WireError::new(codes::E_REF_STATE, why)),
-            },
-            _ => Err(WireError::new(codes::E_REF_STATE, "the first message is sign_on")),
-        }
+        let Request::SignOn { address, name } = Request::parse(line)? else {
+            return Err(WireError::new(codes::E_REF_STATE, "the first message is sign_on"));
+        };
+        let seat = self.seat_for(&address, &name);
+        let seat = seat.map_err(|why| WireError::new(codes::E_REF_STATE, why))?;
+        Ok((seat, address))
     }
 
     fn seat_for(&self, address: &str, name: &str) -> Result<usize, String> {
         let player = self.player(name).ok_or_else(|| format!("no player is called {name}"))?;
-        match &self.tournament.players[player] {
-            settings if settings.has_token_each() => self.seat_by_token(player, address),
-            // A token that all clients of a player share is kept in the player's first seat.
-            Player { token_file: Some(_), .. }
-                if self.seats[player].token.as_deref() != Some(address) =>
-            {
-                Err(format!("a client of {name} signs on with the token of the player"))
-            }
-            _ => self.seat_by_address(player, address),
+        let settings = &self.tournament.players[player];
+        if settings.has_token_each() {
+            return self.seat_by_token(player, address);
         }
+        // A token that all clients of a player share is kept in the player's first seat.
+        let shared_token = self.seats[player].token.as_deref();
+        if settings.token_file.is_some() && shared_token != Some(address) {
+            return Err(format!("a client of {name} signs on with the token of the player"));
+        }
+        self.seat_by_address(player, address)
     }
 
     /// The seat of the client that was started with this token.
@@ -141,12 +144,13 @@ impl Arbiter {
             let client = &self.seats[*seat];
             (client.game.is_none(), client.address != address, *seat)
         });
-        seat.or_else(|| self.next_seat_of(player)).ok_or_else(|| {
-            let name = self.player_name(player);
-            match self.tournament.most_clients(player) {
-                1 => format!("a client has signed on as {name} already"),
-                most => format!("{most} clients have signed on as {name} already"),
-            }
+        if let Some(seat) = seat.or_else(|| self.next_seat_of(player)) {
+            return Ok(seat);
+        }
+        let name = self.player_name(player);
+        Err(match self.tournament.max_clients(player) {
+            1 => format!("a client has signed on as {name} already"),
+            clients => format!("{clients} clients have signed on as {name} already"),
         })
     }
 
@@ -174,7 +178,7 @@ impl Arbiter {
 
     /// Sends a fault on a channel without a client, and closes the channel.
     fn turn_away(&mut self, channel: ChannelId, error: &WireError) {
-        self.send(channel, &fault(Position::START, error), false);
+        self.send(channel, &fault(Position::START, error));
         self.actions.push(Action::Close(channel));
         self.channels.remove(&channel);
         self.tell(format!("channel {channel} closed: {error}"));
@@ -219,9 +223,10 @@ impl Arbiter {
         if self.seats[seat].game.is_none() {
             self.seats[seat].awaited_until = Some(at + self.tournament.return_within);
         }
-        let game = self.seats[seat].game.and_then(|game| self.games.get_mut(&game));
-        if let Some(game) = game.filter(|game| game.mover_seat() == seat) {
-            game.interrupt(at, true);
+        if let Some(game) = self.game_of_mut(seat)
+            && game.mover_seat() == seat
+        {
+            game.interrupt(at);
         }
     }
 
@@ -231,9 +236,9 @@ impl Arbiter {
         }
         self.close(seat);
         self.forget_sign_off(self.player_of(seat));
-        (self.seats[seat].starts, self.seats[seat].departures) = (0, 0);
-        let game = self.seats[seat].game.and_then(|game| self.games.get_mut(&game));
-        if let Some(game) = game {
+        self.seats[seat].starts = 0;
+        self.seats[seat].departures = 0;
+        if let Some(game) = self.game_of_mut(seat) {
             game.is_held = false;
         }
     }
@@ -251,10 +256,9 @@ impl Arbiter {
     /// Starts the absent clients of games in play or waits for them, and gives up clients that are too late.
     /// Closes channels on which nobody has signed on in time. Returns true if anything has changed.
     pub(super) fn await_clients(&mut self) -> bool {
-        let late = |(channel, guest): (&ChannelId, &Guest)| {
-            (guest.seat.is_none() && guest.sign_on_until <= self.now).then_some(*channel)
-        };
-        let late: Vec<ChannelId> = self.channels.iter().filter_map(late).collect();
+        let is_late = |guest: &Guest| guest.seat.is_none() && guest.sign_on_until <= self.now;
+        let late = self.channels.iter().filter(|(_, guest)| is_late(guest));
+        let late: Vec<ChannelId> = late.map(|(channel, _)| *channel).collect();
         for &channel in &late {
             let error = WireError::new(codes::E_REF_STATE, "nobody has signed on");
             self.turn_away(channel, &error);
@@ -263,8 +267,7 @@ impl Arbiter {
         for seat in 0..self.seats.len() {
             let client = &self.seats[seat];
             let is_due = client.awaited_until.is_none_or(|until| until <= self.now);
-            let plays = client.game.is_some_and(|number| self.games.contains_key(&number));
-            if plays && client.is_away() && is_due {
+            if self.game_of(seat).is_some() && client.is_away() && is_due {
                 self.await_client(seat);
                 has_changed = true;
             }

@@ -57,7 +57,6 @@ pub(super) struct CalledGame {
     pub(super) seats: [usize; 2],
 }
 
-/// A game that is played.
 #[derive(Clone, Debug)]
 pub(super) struct GameInPlay {
     pub(super) pairing: Pairing,
@@ -79,7 +78,6 @@ pub(super) struct GameInPlay {
     pub(super) awaits_tablebase: bool,
     /// True if the referee waits for the supervisor to say how the game goes on.
     pub(super) is_held: bool,
-    /// Adjudication by scores and by length.
     by_scores: Adjudicator,
     by_length: Adjudicator,
 }
@@ -94,7 +92,7 @@ impl GameInPlay {
         rules: AdjudicationRules,
     ) -> Option<GameInPlay> {
         let mut board = GameBoard::new(&opening.start)?;
-        let AdjudicationRules { max_moves, .. } = rules;
+        let max_moves = rules.max_moves;
         if !opening.moves.iter().all(|mv| board.play(*mv)) {
             return None;
         }
@@ -148,8 +146,8 @@ impl GameInPlay {
     }
 
     /// Stops the clock without a move. The player on move must then be asked again.
-    pub(super) fn interrupt(&mut self, now: Duration, is_charged: bool) {
-        self.clocks.interrupt(now, is_charged);
+    pub(super) fn interrupt(&mut self, now: Duration) {
+        self.clocks.interrupt(now);
         self.asked = Asked::No;
         self.early = None;
     }
@@ -168,9 +166,11 @@ impl GameInPlay {
         self.board.play(mv);
         self.played.push(PlayedMove { mv, used, left, score, depth: reply.search.depth });
         self.asked = Asked::No;
-        self.refused = self.refused.filter(|refused| *refused != color);
-        if reply.draw == Some(DrawWord::Reject) {
-            self.refused = self.offer.filter(|offerer| *offerer != color).or(self.refused);
+        if self.refused == Some(color) {
+            self.refused = None;
+        }
+        if reply.draw == Some(DrawWord::Reject) && self.offer == Some(!color) {
+            self.refused = self.offer;
         }
         self.offer = (reply.draw == Some(DrawWord::Offer)).then_some(color);
         if reply.draw == Some(DrawWord::Claim) {
@@ -182,9 +182,11 @@ impl GameInPlay {
         let ply = u32::try_from(self.board.moves().len()).unwrap_or(u32::MAX);
         let by_scores = self.by_scores.judge(ply, color, score);
         let by_length = self.by_length.judge(ply, color, score);
-        let (result, why) = by_scores
-            .map(|result| (result, "the scores decide"))
-            .or(by_length.map(|result| (result, "the last move that is allowed")))?;
+        let (result, why) = match (by_scores, by_length) {
+            (Some(result), _) => (result, "the scores decide"),
+            (None, Some(result)) => (result, "the last move that is allowed"),
+            (None, None) => return None,
+        };
         Some((Outcome { result, termination: Termination::Adjudication }, why))
     }
 

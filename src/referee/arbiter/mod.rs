@@ -55,8 +55,10 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 pub struct Arbiter {
     tournament: Arc<Tournament>,
     now: Duration,
-    /// The time at which the session began: on the scale of event times, and in seconds since 1970.
-    session: (Duration, u64),
+    /// The time at which the session began, on the scale of event times.
+    session_start: Duration,
+    /// The same time in seconds since 1970.
+    session_start_unix: u64,
     /// The first seats of all players, then their second seats, and so on.
     seats: Vec<Seat>,
     channels: BTreeMap<ChannelId, Guest>,
@@ -93,7 +95,8 @@ impl Arbiter {
     pub fn new(tournament: Arc<Tournament>) -> Arbiter {
         let mut arbiter = Arbiter {
             now: Duration::ZERO,
-            session: (Duration::ZERO, 0),
+            session_start: Duration::ZERO,
+            session_start_unix: 0,
             seats: vec![Seat::new(); tournament.players.len()],
             channels: BTreeMap::new(),
             called: BTreeMap::new(),
@@ -125,6 +128,7 @@ impl Arbiter {
         let is_tick = event == Event::Tick;
         if !self.has_ended {
             self.happen(at, event);
+            // `|` and not `||`, so that each round takes all steps.
             while self.end_silences()
                 | self.await_clients()
                 | self.call_players()
@@ -246,12 +250,13 @@ impl Arbiter {
     /// Sends a message to the client of a seat, if the seat has a client.
     fn say(&mut self, seat: usize, directive: &Directive) {
         if let Some(channel) = self.seats[seat].channel {
-            self.send(channel, directive, false);
+            self.send(channel, directive);
         }
     }
 
-    fn send(&mut self, channel: ChannelId, directive: &Directive, is_respond: bool) {
-        self.actions.push(Action::Send { channel, line: directive.line(), is_respond });
+    /// Sends a message other than `respond`.
+    fn send(&mut self, channel: ChannelId, directive: &Directive) {
+        self.actions.push(Action::Send { channel, line: directive.line(), is_respond: false });
     }
 
     fn tell(&mut self, message: impl Into<String>) {
@@ -261,7 +266,6 @@ impl Arbiter {
     /// The position of messages that are not about a position: the current position of the client's game or,
     /// without a game, the start array.
     fn position_of(&self, seat: usize) -> Position {
-        let game = self.seats[seat].game.and_then(|game| self.games.get(&game));
-        game.map_or(Position::START, |game| game.board.place().position)
+        self.game_of(seat).map_or(Position::START, |game| game.board.place().position)
     }
 }

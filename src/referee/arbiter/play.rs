@@ -28,7 +28,8 @@ impl Arbiter {
 
     fn brief(&mut self, number: u32, color: Color) -> bool {
         let Some(game) = self.games.get(&number) else { return false };
-        let [player, seat] = [game.players(), game.seats].map(|both| both[color as usize]);
+        let player = game.players()[color as usize];
+        let seat = game.seats[color as usize];
         let Seat { state: SeatState::SignedOn, says_ready, .. } = self.seats[seat] else {
             return false;
         };
@@ -48,13 +49,12 @@ impl Arbiter {
     /// Call this when a client is ready for its game.
     pub(super) fn note_ready(&mut self, seat: usize) {
         let SeatState::Preparing { .. } = self.seats[seat].state else { return };
-        let number = self.seats[seat].game.unwrap_or_default();
-        let seats = self.games.get(&number).map(|game| game.seats).unwrap_or_default();
-        let is_waiting = seats
-            .into_iter()
-            .any(|other| other != seat && self.seats[other].state == SeatState::Thinking);
-        let state = if is_waiting { SeatState::Waiting } else { SeatState::Informed };
-        self.seats[seat].state = state;
+        let is_thinking =
+            |other: usize| other != seat && self.seats[other].state == SeatState::Thinking;
+        let opponent_thinks =
+            self.game_of(seat).is_some_and(|game| game.seats.into_iter().any(is_thinking));
+        self.seats[seat].state =
+            if opponent_thinks { SeatState::Waiting } else { SeatState::Informed };
     }
 
     /// Asks the players on move for their moves, in all games in which both players are ready.
@@ -87,22 +87,22 @@ impl Arbiter {
             if let Some(guest) = self.channels.get_mut(&channel) {
                 guest.unwritten += 1;
             }
-            self.send(channel, &directive, true);
+            self.actions.push(Action::Send { channel, line: directive.line(), is_respond: true });
         }
     }
 
     /// Call this when a `respond` was written. Starts the clock of the player unless a later
     /// `respond` is still being written.
     pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
-        let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0)
-        else {
+        let Some(guest) = self.channels.get_mut(&channel) else { return };
+        if guest.unwritten == 0 {
             return;
-        };
+        }
         guest.unwritten -= 1;
-        let Some(seat) = guest.seat.filter(|_| guest.unwritten == 0) else { return };
-        let number = self.seats[seat].game;
-        let Some(game) = number.and_then(|number| self.games.get_mut(&number)) else { return };
-        if game.mover_seat() != seat || game.asked != Asked::Sent {
+        let is_last = guest.unwritten == 0;
+        let Some(seat) = guest.seat else { return };
+        let Some(game) = self.game_of_mut(seat) else { return };
+        if !is_last || game.mover_seat() != seat || game.asked != Asked::Sent {
             return;
         }
         game.asked = Asked::Written;
@@ -136,10 +136,8 @@ impl Arbiter {
         self.finish(number, outcome, &why);
     }
 
-    /// Takes a line of a client.
     pub(super) fn hear_client(&mut self, at: Duration, seat: usize, line: Vec<u8>) {
         let state = self.seats[seat].state;
-        let number = self.seats[seat].game.unwrap_or_default();
         let request = Request::parse(&line);
         if let Ok(Request::Ready) = request {
             return self.note_ready(seat);
@@ -149,7 +147,7 @@ impl Arbiter {
             return;
         }
         if state == SeatState::Thinking
-            && let Some(game) = self.games.get_mut(&number)
+            && let Some(game) = self.game_of_mut(seat)
             && game.asked == Asked::Sent
         {
             match game.early {
@@ -179,20 +177,19 @@ impl Arbiter {
     fn hear_again(&mut self, at: Duration, seat: usize, name: &str) {
         let channel = self.seats[seat].channel;
         let is_serial = matches!(self.tournament.listen, Listen::Serial(_));
-        match channel.filter(|_| is_serial && name == self.name(seat)) {
-            Some(channel) => {
-                self.vacate(seat, at);
-                if self.has_gone_too_often(seat) {
-                    self.abandon(seat);
-                }
-                self.seat(seat, channel);
+        if let Some(channel) = channel
+            && is_serial
+            && name == self.name(seat)
+        {
+            self.vacate(seat, at);
+            if self.has_gone_too_often(seat) {
+                self.abandon(seat);
             }
-            None => {
-                let state = self.seats[seat].state.word();
-                let message = format!("a second sign_on; the client is {state}");
-                self.send_fault(seat, &WireError::new(codes::E_REF_STATE, message));
-            }
+            return self.seat(seat, channel);
         }
+        let state = self.seats[seat].state.word();
+        let message = format!("a second sign_on; the client is {state}");
+        self.send_fault(seat, &WireError::new(codes::E_REF_STATE, message));
     }
 
     /// True if a line is a late reply: it belongs to the last game, and the client sent it before it knew
@@ -214,7 +211,7 @@ impl Arbiter {
         let reason = reason.unwrap_or_else(|| "it says no reason".into());
         let what = format!("{} cannot go on: {reason}", self.name(seat));
         self.tell(what.clone());
-        if self.seats[seat].game.is_some_and(|number| self.games.contains_key(&number)) {
+        if self.game_of(seat).is_some() {
             self.note_infraction(seat, &what)
         } else {
             self.close(seat)
@@ -238,24 +235,22 @@ impl Arbiter {
     }
 
     fn hear_reply(&mut self, at: Duration, seat: usize, reply: &Reply) {
-        let margin = self.tournament.time_margin;
         let Some(number) = self.seats[seat].game else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
-        let thinker = &mut self.seats[seat];
-        (thinker.state, thinker.owes_reply) = (SeatState::Waiting, false);
-        if game.clocks.is_overstepped(at, margin) {
+        let client = &mut self.seats[seat];
+        client.state = SeatState::Waiting;
+        client.owes_reply = false;
+        if game.clocks.is_overstepped(at, self.tournament.time_margin) {
             return self.forfeit_on_time(number);
         }
         match judged(game, reply) {
             Err(error) => self.refuse_move(seat, &error),
             Ok(Judged::Over(outcome, why)) => self.finish(number, outcome, &why),
             Ok(Judged::Move(mv)) => {
-                let ended = game.make(mv, reply, at);
-                let is_claim = reply.draw == Some(DrawWord::Claim);
-                if let Some((outcome, why)) = ended {
+                if let Some((outcome, why)) = game.make(mv, reply, at) {
                     return self.finish(number, outcome, why);
                 }
-                if is_claim {
+                if reply.draw == Some(DrawWord::Claim) {
                     self.tell(format!("the claim of {} is wrong", self.name(seat)));
                 }
                 self.ask_tablebases(number);
@@ -282,9 +277,10 @@ impl Arbiter {
     }
 
     pub(super) fn hear_tablebase(&mut self, number: u32, result: GameResult) {
-        let Some(game) = self.games.get_mut(&number).filter(|game| game.awaits_tablebase) else {
+        let Some(game) = self.games.get_mut(&number) else { return };
+        if !game.awaits_tablebase {
             return;
-        };
+        }
         game.awaits_tablebase = false;
         if result != GameResult::Unknown {
             let outcome = Outcome { result, termination: Termination::Adjudication };
@@ -295,7 +291,6 @@ impl Arbiter {
     /// Handles a breach of the rules by a client. If a supervisor is present, the supervisor
     /// decides; otherwise the client loses its game.
     fn note_infraction(&mut self, seat: usize, why: &str) {
-        let now = self.now;
         if self.seats[seat].state == SeatState::Thinking {
             self.seats[seat].state = SeatState::Waiting;
         }
@@ -303,7 +298,7 @@ impl Arbiter {
         let Some(game) = self.games.get_mut(&number) else { return };
         if self.is_attended {
             if game.mover_seat() == seat {
-                game.interrupt(now, true);
+                game.interrupt(self.now);
             }
             game.is_held = true;
             self.tell(format!("game {number} waits for the supervisor"));
@@ -316,12 +311,11 @@ impl Arbiter {
 
     /// Ends the game of a client that does not come back.
     pub(super) fn abandon(&mut self, seat: usize) {
-        let Some(number) = self.seats[seat].game else { return };
+        let Some(game) = self.game_of(seat) else { return };
         let why = format!(
             "{} lost its connection and did not come back: its program has crashed or was stopped",
             self.name(seat)
         );
-        let Some(game) = self.games.get(&number) else { return };
         let color = game.color_of(seat);
         let opponent = game.seats[!color as usize];
         let result = if self.seats[opponent].is_away() {
@@ -330,7 +324,7 @@ impl Arbiter {
             GameResult::win_of(!color)
         };
         let outcome = Outcome { result, termination: Termination::Abandoned };
-        self.finish(number, outcome, &why);
+        self.finish(game.pairing.game, outcome, &why);
     }
 
     pub(super) fn adjudicate(&mut self, number: u32, result: GameResult) {
@@ -361,7 +355,8 @@ impl Arbiter {
                     | SeatState::Waiting
             );
             client.owes_reply |= client.state == SeatState::Thinking;
-            (client.game, client.awaited_until) = (None, is_given_up.then_some(self.now));
+            client.game = None;
+            client.awaited_until = is_given_up.then_some(self.now);
             if is_briefed {
                 client.state = SeatState::Concluding { until };
                 words.iter().for_each(|directive| self.say(seat, directive));
@@ -385,9 +380,6 @@ enum Judged {
 }
 
 /// Interprets a reply in its game, without making its move.
-///
-/// # Errors
-/// The reply breaks the rules.
 fn judged(game: &GameInPlay, reply: &Reply) -> Result<Judged, WireError> {
     let color = game.board.turn();
     let position = game.board.place().position;

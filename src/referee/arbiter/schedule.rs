@@ -64,8 +64,8 @@ impl Arbiter {
             return false;
         }
         let players = 0..self.tournament.players.len();
-        let has_left = |player| self.has_signed_off(player) && self.is_given_up(player);
-        let has_left: Vec<bool> = players.map(has_left).collect();
+        let has_left: Vec<bool> =
+            players.map(|player| self.has_signed_off(player) && self.is_given_up(player)).collect();
         let ready = |pairing: &Pairing| {
             let both = [pairing.white, pairing.black].into_iter();
             both.filter(|player| !has_left[*player]).collect::<Vec<usize>>()
@@ -98,7 +98,10 @@ impl Arbiter {
             return;
         }
         let test = Standings::new(&self.tournament, &outcomes(&self.finished)).sprt;
-        if let Some(test) = test.filter(|test| test.verdict().is_some() && !self.is_tested) {
+        if let Some(test) = test
+            && test.verdict().is_some()
+            && !self.is_tested
+        {
             self.is_tested = true;
             self.tell(format!("the test is over: {test}"));
         }
@@ -174,10 +177,9 @@ impl Arbiter {
         let free: Vec<Option<usize>> =
             players.clone().map(|player| self.free_seat(player)).collect();
         let is_idle: Vec<bool> = players.map(|player| self.is_idle(player)).collect();
-        let seats_of = |pairing: &Pairing| Some([free[pairing.white]?, free[pairing.black]?]);
         let called = |pairing: &Pairing| {
-            let pairing = *pairing;
-            Some(CalledGame { pairing, seats: seats_of(&pairing)? })
+            let seats = [free[pairing.white]?, free[pairing.black]?];
+            Some(CalledGame { pairing: *pairing, seats })
         };
         let is_begun = |game: &u32| self.games.contains_key(game) || self.called.contains_key(game);
         let to_come = self.to_come.iter().filter(|pairing| !is_begun(&pairing.game));
@@ -265,8 +267,7 @@ impl Arbiter {
             PairingRule::Swiss { .. } | PairingRule::Knockout { .. } => self.plan(),
             // Here the pairings do not depend on outcomes.
             PairingRule::RoundRobin { .. } | PairingRule::Gauntlet { .. } => {
-                let place = self.to_come.iter().position(|pairing| pairing.game == number);
-                place.map(|place| self.to_come.remove(place));
+                self.to_come.retain(|pairing| pairing.game != number);
             }
         }
         self.end_test();
@@ -286,8 +287,8 @@ impl Arbiter {
 
     /// Today, `YYYY.MM.DD`.
     fn date(&self) -> String {
-        let (at, unix) = self.session;
-        utc(unix.saturating_add(self.now.saturating_sub(at).as_secs()))[..10].to_string()
+        let seconds = self.now.saturating_sub(self.session_start).as_secs();
+        utc(self.session_start_unix.saturating_add(seconds))[..10].to_string()
     }
 
     /// Ends the tournament and disconnects all clients once all games are over. Returns true if it

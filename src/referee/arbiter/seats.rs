@@ -2,8 +2,8 @@
 //! each client has its own seat.
 
 use super::Arbiter;
+use super::game::GameInPlay;
 use crate::seat::Seat;
-use crate::settings::Tournament;
 
 impl Arbiter {
     /// The player of a seat. The first seats of all players come first, in the order of the
@@ -14,15 +14,15 @@ impl Arbiter {
 
     /// The seats of a player, the first one first.
     pub(super) fn seats_of(&self, player: usize) -> impl Iterator<Item = usize> + Clone {
-        let most = self.tournament.most_clients(player);
-        (player..self.seats.len()).step_by(self.tournament.players.len().max(1)).take(most)
+        let max_clients = self.tournament.max_clients(player);
+        (player..self.seats.len()).step_by(self.tournament.players.len().max(1)).take(max_clients)
     }
 
     /// The number of a new seat for a player; `None` if the player has its maximum number of seats.
     pub(super) fn next_seat_of(&self, player: usize) -> Option<usize> {
         let count = self.seats_of(player).count();
-        let Tournament { players, .. } = &*self.tournament;
-        (count < self.tournament.most_clients(player)).then(|| player + count * players.len())
+        let players = self.tournament.players.len();
+        (count < self.tournament.max_clients(player)).then_some(player + count * players)
     }
 
     /// Adds seats until this one exists. Seats are added in steps, at each step one for every
@@ -35,7 +35,6 @@ impl Arbiter {
         }
     }
 
-    /// The name of the player on a seat.
     pub(super) fn name(&self, seat: usize) -> &str {
         self.player_name(self.player_of(seat))
     }
@@ -69,6 +68,15 @@ impl Arbiter {
             seats.into_iter().for_each(|seat| self.seats[seat].has_signed_off = false);
             self.pair_again();
         }
+    }
+
+    /// The game in play of a seat, if it has begun.
+    pub(super) fn game_of(&self, seat: usize) -> Option<&GameInPlay> {
+        self.games.get(&self.seats[seat].game?)
+    }
+
+    pub(super) fn game_of_mut(&mut self, seat: usize) -> Option<&mut GameInPlay> {
+        self.games.get_mut(&self.seats[seat].game?)
     }
 
     /// True if the player plays no game.

@@ -16,7 +16,6 @@ fn at(command: Command, place: &Place) -> Directive {
     }
 }
 
-/// The tags of a game, for one of its players.
 pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) -> Directive {
     let name = |player: usize| tournament.players.get(player).map_or("?", |player| &player.name);
     let mut tags = vec![

@@ -15,7 +15,7 @@ impl Arbiter {
         let is_called =
             |game: u32| self.games.contains_key(&game) || self.called.contains_key(&game);
         let to_come = self.to_come.iter().filter(|pairing| !is_called(pairing.game));
-        let seat = |(place, seat): (usize, &Seat)| SeatView {
+        let seat_view = |(place, seat): (usize, &Seat)| SeatView {
             player: self.player_of(place),
             state: seat.state.word(),
             game: seat.game,
@@ -26,7 +26,7 @@ impl Arbiter {
             running: self.games.values().map(|game| self.view(game, now)).collect(),
             finished: &self.finished,
             to_come: to_come.copied().collect(),
-            seats: self.seats.iter().enumerate().map(seat).collect(),
+            seats: self.seats.iter().enumerate().map(seat_view).collect(),
             absences: &self.absences,
             is_paused: self.is_paused,
             has_ended: self.has_ended,
@@ -51,7 +51,8 @@ impl Arbiter {
     }
 
     fn side_view(&self, game: &GameInPlay, color: Color, now: Duration) -> SideView {
-        let [player, seat] = [game.players(), game.seats].map(|both| both[color as usize]);
+        let player = game.players()[color as usize];
+        let seat = game.seats[color as usize];
         // The last move was made by the opponent of the side to move.
         let back = if game.board.turn() == color { 2 } else { 1 };
         let last = game.played.len().checked_sub(back).and_then(|ply| game.played.get(ply));

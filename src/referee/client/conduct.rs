@@ -58,12 +58,11 @@ impl Scores {
     /// (for resigning and for draws) to 0.
     pub(super) fn add(&mut self, conduct: &Conduct, ce: Option<i32>) {
         let ce = ce.map(i64::from);
-        let holds = |threshold: Option<Threshold>, test: fn(i64, i64) -> bool| {
-            ce.zip(threshold).is_some_and(|(ce, it)| test(ce, it.centipawns.into()))
-        };
+        let is_behind = |(ce, limit): (i64, Threshold)| ce <= -i64::from(limit.centipawns);
+        let is_level = |(ce, limit): (i64, Threshold)| ce.abs() <= i64::from(limit.centipawns);
         let count = |before: u32, holds: bool| if holds { before.saturating_add(1) } else { 0 };
-        self.behind = count(self.behind, holds(conduct.resign, |ce, most| ce <= -most));
-        self.level = count(self.level, holds(conduct.draw, |ce, most| ce.abs() <= most));
+        self.behind = count(self.behind, ce.zip(conduct.resign).is_some_and(is_behind));
+        self.level = count(self.level, ce.zip(conduct.draw).is_some_and(is_level));
     }
 
     pub(super) fn resigns(&self, conduct: &Conduct) -> bool {

@@ -113,10 +113,10 @@ impl<T: Thinker> Client<T> {
         note: &mut dyn FnMut(Note),
     ) -> Result<End, ClientError> {
         let mut inbox = Inbox::new(reader);
-        let sign_on = Request::SignOn { address: address.into(), name: name.into() };
-        let mut closed = End::Refused;
+        let request = Request::SignOn { address: address.into(), name: name.into() };
         let sign_on =
-            if self.thinker.takes_time() { sign_on.line_with_ready() } else { sign_on.line() };
+            if self.thinker.takes_time() { request.line_with_ready() } else { request.line() };
+        let mut closed = End::Refused;
         if write_line(&mut writer, &sign_on).is_err() {
             return Ok(closed);
         }
@@ -157,7 +157,9 @@ impl<T: Thinker> Client<T> {
                     continue;
                 }
                 Ok((Command::Disconnect, _)) => return Ok(End::Disconnected),
-                Ok((Command::Conclude, _)) if games.is_some_and(|most| self.concluded >= most) => {
+                Ok((Command::Conclude, _))
+                    if games.is_some_and(|games| self.concluded >= games) =>
+                {
                     send(&mut writer, &Request::SignOff).ok();
                     return Ok(End::SignedOff);
                 }
@@ -186,7 +188,8 @@ impl<T: Thinker> Client<T> {
         self.game.inform(directive);
         match directive.command {
             Command::Reset => {
-                (self.game, self.scores) = (KnownGame::new(), Scores::default());
+                self.game = KnownGame::new();
+                self.scores = Scores::default();
                 self.thinker.forget();
             }
             Command::Inform => {
@@ -211,9 +214,11 @@ impl<T: Thinker> Client<T> {
     }
 
     fn tell_players(&self, directive: &Directive, note: &mut dyn FnMut(Note)) {
-        let is_told = |name: &str| directive.tags.iter().any(|(tag, _)| tag == name);
-        if let (Some(white), Some(black)) = (self.game.tag("White"), self.game.tag("Black"))
-            && is_told("White")
+        // A later message with other tags, such as the result, does not begin the game again.
+        let has_players = directive.tags.iter().any(|(tag, _)| tag == "White");
+        if has_players
+            && let Some(white) = self.game.tag("White")
+            && let Some(black) = self.game.tag("Black")
         {
             note(Note::Begins { white: white.into(), black: black.into() });
         }
@@ -227,29 +232,32 @@ impl<T: Thinker> Client<T> {
     ) -> Result<Reply, NoAnswer> {
         let board = self.game.set(directive).map_err(NoAnswer::Message)?.clone();
         let position = board.place().position;
-        let silent = |draw, resigns, search| Reply { position, mv: None, draw, resigns, search };
+        let search = SearchReport::default();
+        let without_move = Reply { position, mv: None, draw: None, resigns: false, search };
         if !board.playable().has_move() {
-            return Ok(silent(None, false, SearchReport::default()));
+            return Ok(without_move);
         }
         if self.conduct.claims && is_insufficient_material(position.board()) {
-            return Ok(silent(Some(DrawWord::Claim), false, SearchReport::default()));
+            return Ok(Reply { draw: Some(DrawWord::Claim), ..without_move });
         }
         let time = self.game.move_time(directive, self.usual_time);
         let Thought { mv, search } = self
             .thinker
             .think(&Turn { board, time, search: directive.left.search }, interrupt)
             .map_err(NoAnswer::Move)?;
-        self.thinker.remark().map(Note::Remark).into_iter().for_each(note);
+        if let Some(remark) = self.thinker.remark() {
+            note(Note::Remark(remark));
+        }
         self.scores.add(&self.conduct, search.ce);
         if self.scores.resigns(&self.conduct) {
-            return Ok(silent(None, true, search));
+            return Ok(Reply { resigns: true, search, ..without_move });
         }
         if directive.draw_offer && self.scores.takes_draw() {
-            return Ok(silent(Some(DrawWord::Accept), false, search));
+            return Ok(Reply { draw: Some(DrawWord::Accept), search, ..without_move });
         }
         self.game.play(mv);
         let draw = self.draw_word(directive);
-        Ok(Reply { position, mv: Some(mv), draw, resigns: false, search })
+        Ok(Reply { mv: Some(mv), draw, search, ..without_move })
     }
 
     /// The claim, rejection or offer of a draw that is sent with the last move.

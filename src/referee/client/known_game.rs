@@ -73,13 +73,14 @@ impl KnownGame {
     /// control and the used time. If both are missing, it is `usual`, or unlimited if the message has search
     /// limits.
     pub(crate) fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
-        told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
-            if directive.left.search == SearchLimits::default() {
-                MoveTime::Fixed(usual)
-            } else {
-                MoveTime::Unlimited
-            },
-        )
+        let told = told(&directive.left, self.turn());
+        if let Some(time) = told.or_else(|| self.by_used_time(directive.used?)) {
+            time
+        } else if directive.left.search == SearchLimits::default() {
+            MoveTime::Fixed(usual)
+        } else {
+            MoveTime::Unlimited
+        }
     }
 
     fn turn(&self) -> Color {
@@ -94,11 +95,11 @@ impl KnownGame {
         }
         let remaining = Color::ALL.map(|color| after_moves(&control, moves_of(board, color)));
         // The message has whole seconds: up to one second more was used.
-        let seconds = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
+        let most_used = [used.white, used.black].map(|used| Duration::from_secs(used + 1));
+        let used_by_opponent = [used.black, used.white].map(Duration::from_secs);
         let left = |side: usize| {
-            let whole = Duration::from_secs([used.black, used.white][side]);
-            let with_opponents = control.after_opponents_move(&remaining[side], whole).time?;
-            Some(with_opponents.saturating_sub(seconds[side]))
+            let gained = control.after_opponents_move(&remaining[side], used_by_opponent[side]);
+            Some(gained.time?.saturating_sub(most_used[side]))
         };
         Some(MoveTime::Clocks(ClockReading {
             left: [left(0)?, left(1)?],

@@ -70,9 +70,10 @@ pub struct EngineThinker {
     engine: Option<Engine>,
     /// True if the current game of the engine is a game of Chess960; `None` before its first game.
     game: Option<bool>,
-    /// The first field of the engine's output that could not be read, and whether such a field was
-    /// ever reported in a remark.
-    unreadable: (Option<String>, bool),
+    /// The first field of the engine's output that could not be read.
+    unreadable: Option<String>,
+    /// True if such a field was ever reported in a remark.
+    has_remarked: bool,
 }
 
 /// Maximum number of moves of a reported variation; the message with it must fit into one line.
@@ -82,7 +83,15 @@ impl EngineThinker {
     /// Takes an engine without starting it. The engine is given up if it prints nothing for
     /// `timeout`, as described at [`Engine::start`].
     pub fn new(spec: EngineSpec, timeout: Duration, clock: Arc<dyn Clock>) -> EngineThinker {
-        EngineThinker { spec, timeout, clock, engine: None, game: None, unreadable: (None, false) }
+        EngineThinker {
+            spec,
+            timeout,
+            clock,
+            engine: None,
+            game: None,
+            unreadable: None,
+            has_remarked: false,
+        }
     }
 
     /// Starts the engine if it does not run yet.
@@ -113,11 +122,11 @@ impl EngineThinker {
 
     /// Returns the engine. If the engine does not know yet that a game has begun, tells it first.
     fn begin_game(&mut self, is_chess960: bool) -> Result<&mut Engine, EngineError> {
+        // An engine that is started here knows no game yet: `start` sets `game` to `None`.
         self.start()?;
-        let is_known = self.game == Some(is_chess960);
-        self.game = Some(is_chess960);
+        let known = self.game.replace(is_chess960);
         let engine = self.start()?;
-        if !is_known {
+        if known != Some(is_chess960) {
             engine.begin_game(is_chess960)?;
         }
         Ok(engine)
@@ -152,15 +161,17 @@ impl Thinker for EngineThinker {
             return Err(format!("the engine's move `{}` is not legal", answer.best_word));
         };
         let search = report(&turn.board.playable(), &answer);
-        self.unreadable.0 = answer.unreadable;
+        self.unreadable = answer.unreadable;
         Ok(Thought { mv, search })
     }
 
     fn remark(&mut self) -> Option<String> {
-        let (unreadable, is_known) = &mut self.unreadable;
-        let remark = unreadable.take().filter(|_| !*is_known);
-        *is_known |= remark.is_some();
-        remark
+        let unreadable = self.unreadable.take()?;
+        if self.has_remarked {
+            return None;
+        }
+        self.has_remarked = true;
+        Some(unreadable)
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::arbiter::{Action, Event, Order};
 use crate::openings::Opening;
-use crate::seat::ChannelId;
 use crate::settings::{
     QuietTimeouts, Tournament, WrittenSetting, differences, written_in_file, written_on_line,
 };
@@ -261,14 +260,12 @@ fn action_text(action: &Action) -> String {
 }
 
 fn action(word: &str, rest: &str) -> Option<Action> {
-    let send = |is_respond| {
-        let (channel, line) = rest.split_once(' ')?;
-        let (channel, line): (ChannelId, _) = (number(channel)?, unescaped(line)?);
-        Some(Action::Send { channel, line, is_respond })
-    };
     Some(match word {
-        "ask" => send(true)?,
-        "to" => send(false)?,
+        "ask" | "to" => {
+            let (channel, line) = rest.split_once(' ')?;
+            let is_respond = word == "ask";
+            Action::Send { channel: number(channel)?, line: unescaped(line)?, is_respond }
+        }
         "close" => Action::Close(number(rest)?),
         "start" => Action::Start(number(rest)?),
         "give_up" => Action::GiveUp(number(rest)?),

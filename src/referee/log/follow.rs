@@ -127,10 +127,10 @@ impl LogReader {
             self.buffer.drain(..self.start);
             self.start = 0;
             searched = self.buffer.len();
-            let most = (CHUNK as u64).min((MAX_LINE + 1).saturating_sub(searched) as u64);
-            let read = (&mut self.file).take(most).read_to_end(&mut self.buffer);
+            let wanted = CHUNK.min((MAX_LINE + 1).saturating_sub(searched));
+            let read = (&mut self.file).take(wanted as u64).read_to_end(&mut self.buffer);
             let read = read.map_err(|error| unreadable(&self.path, error))?;
-            let is_all = most == 0 || (read as u64) < most;
+            let is_all = wanted == 0 || read < wanted;
             if is_all && memchr::memchr(b'\n', &self.buffer[searched..]).is_none() {
                 return self.forget_half_a_line().map(|()| None);
             }
@@ -170,12 +170,14 @@ pub(super) const fn is_log_byte(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t')
 }
 
-/// The checksum of a line and the text after it.
 fn split_check(line: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = line.split_at_checked(8)?;
     let is_lower_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let check = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(is_lower_hex))?;
-    Some((u32::from_str_radix(check, 16).ok()?, rest.strip_prefix(b" ")?))
+    if !digits.iter().all(is_lower_hex) {
+        return None;
+    }
+    let check = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    Some((check, rest.strip_prefix(b" ")?))
 }
 
 fn parse(line: &[u8]) -> Option<(Duration, Entry)> {

@@ -19,7 +19,7 @@ pub(super) fn pairing_state(
         .map(|seed| if seed < players { Slot::Player(seed) } else { Slot::Free })
         .collect();
     let tie_breaks = TieBreaks {
-        most: tie_breaks,
+        max_pairs: tie_breaks,
         encounters: players.saturating_sub(1) as u32,
         games: schedule.games_per_encounter,
     };
@@ -77,7 +77,7 @@ fn order_of_seeds(places: usize) -> Vec<usize> {
 
 /// Additional pairs of games for level encounters.
 struct TieBreaks {
-    most: u32,
+    max_pairs: u32,
     /// Number of encounters of the whole tournament.
     encounters: u32,
     games: u32,
@@ -88,7 +88,7 @@ impl TieBreaks {
     fn winner(&self, schedule: &mut Schedule<'_>, encounter: Encounter) -> Option<usize> {
         let first_opening = (encounter.number as usize - 1) * self.games.div_ceil(2) as usize;
         let mut points = schedule.play(encounter, |pair| first_opening + pair as usize)?;
-        for number in 0..self.most {
+        for number in 0..self.max_pairs {
             if points[0] != points[1] {
                 break;
             }

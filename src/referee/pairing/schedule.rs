@@ -45,7 +45,6 @@ impl<'o> Schedule<'o> {
         Encounter { round, number, players, games_before: 0 }
     }
 
-    /// The number of the next game.
     pub(super) const fn next_game(&self) -> u32 {
         self.game
     }

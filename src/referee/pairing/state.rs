@@ -65,7 +65,6 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// True if a player is not paired in a round.
     pub(super) fn is_absent(&self, round: u32, player: usize) -> bool {
         self.rounds.get(&round).is_some_and(|absent| absent.contains(&player))
     }

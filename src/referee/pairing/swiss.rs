@@ -156,8 +156,8 @@ fn bye_and_pairs(
     let mut free: Vec<usize> = order.iter().rev().copied().collect();
     free.sort_by_key(|&player| all[player].byes);
     free.retain(|&player| may_rest_again || all[player].byes == fewest);
-    free.into_iter().find_map(|free| {
-        let others: Vec<usize> = order.iter().copied().filter(|player| *player != free).collect();
+    free.into_iter().find_map(|bye| {
+        let others: Vec<usize> = order.iter().copied().filter(|player| *player != bye).collect();
         best_pairs(all, &others, may_meet)
     })
 }

@@ -55,8 +55,8 @@ impl Drop for Address {
 /// Binds an address. If the port is 0, the address of the earlier referee is bound again if
 /// possible, because clients know this address already.
 pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
-    let is_free = wanted.ends_with(":0");
-    if let Some(listener) = before.filter(|_| is_free).and_then(bind_again) {
+    let is_any_port = wanted.ends_with(":0");
+    if is_any_port && let Some(listener) = before.and_then(bind_again) {
         return Ok(listener);
     }
     TcpListener::bind(wanted).map_err(|error| {

@@ -22,7 +22,6 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 /// Maximum time for a client to close its side.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// A channel that is open.
 pub(super) struct Channel {
     number: Number,
     outgoing: Sender<Outgoing>,
@@ -38,14 +37,13 @@ struct Outgoing {
 }
 
 impl Channel {
-    /// # Errors
-    /// The system has no more threads or files.
     pub(super) fn tcp(id: ChannelId, stream: TcpStream, queue: Queue) -> io::Result<Channel> {
         stream.set_nodelay(true).ok();
         stream.set_write_timeout(Some(WRITE_WITHIN)).ok();
         keep_alive(&stream);
-        let (reader, writer, socket) =
-            (stream.try_clone()?, stream.try_clone()?, stream.try_clone()?);
+        let reader = stream.try_clone()?;
+        let writer = stream.try_clone()?;
+        let socket = stream.try_clone()?;
         let hang_up = move |done: Receiver<()>| {
             // The client can read the last lines before the connection is closed.
             stream.shutdown(Shutdown::Write).ok();
@@ -56,8 +54,6 @@ impl Channel {
         Ok(Channel { socket: Some(socket), ..channel })
     }
 
-    /// # Errors
-    /// The system has no more threads.
     pub(super) fn serial(
         id: ChannelId,
         reader: impl Read + Send + 'static,
@@ -90,10 +86,14 @@ impl Channel {
         Ok(Channel { number, outgoing, writer: Some(writer), socket: None })
     }
 
-    /// Sends a line. If it is a `respond`, the queue gets [`Input::Written`] when it was written.
-    pub(super) fn send(&self, line: Vec<u8>, is_respond: bool) {
-        let told_for = is_respond.then(|| self.number.get());
-        self.outgoing.send(Outgoing { line, told_for }).ok();
+    /// Sends a line other than a `respond`.
+    pub(super) fn send(&self, line: Vec<u8>) {
+        self.outgoing.send(Outgoing { line, told_for: None }).ok();
+    }
+
+    /// Sends a `respond`. The queue gets [`Input::Written`] when it was written.
+    pub(super) fn send_respond(&self, line: Vec<u8>) {
+        self.outgoing.send(Outgoing { line, told_for: Some(self.number.get()) }).ok();
     }
 
     /// Closes the channel after all lines have been written. Returns the thread that does so.
@@ -145,7 +145,6 @@ fn keep_alive(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn keep_alive(_: &TcpStream) {}
 
-/// One side of a channel.
 #[derive(Clone)]
 struct Side {
     number: Number,

@@ -21,7 +21,6 @@ pub enum ControlCommand {
     Stop,
 }
 
-/// Inputs of the referee.
 #[derive(Debug)]
 pub(super) enum Input {
     /// A client has connected.
@@ -50,8 +49,6 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// # Errors
-    /// There is no referee any more.
     pub(super) fn send(&self, input: Input) -> Result<(), SendError<(Duration, Input)>> {
         self.sender.send((self.time.now(), input))
     }
@@ -106,7 +103,6 @@ impl Permits {
         Permits { giver, free }
     }
 
-    /// Waits for a free permit.
     pub(super) fn wait(&self) -> Option<Permit> {
         self.free.recv().ok().map(|()| Permit(self.giver.clone()))
     }

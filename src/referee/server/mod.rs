@@ -184,8 +184,10 @@ impl Referee {
         } else {
             arbiter.tournament().openings(&mut |why| remarks.push(why.to_string()))?
         };
-        let wanted = arbiter.tournament().syzygy.as_ref().filter(|_| !arbiter.has_ended());
-        let tablebases = wanted.map(tablebases).transpose()?;
+        let tablebases = match &arbiter.tournament().syzygy {
+            Some(rule) if !arbiter.has_ended() => Some(tablebases(rule)?),
+            _ => None,
+        };
         let games = GameFile::rewrite(arbiter.tournament(), arbiter.finished())?;
         let mut referee = Referee {
             log,
@@ -233,10 +235,12 @@ impl Referee {
         let opened = open_line(path).and_then(|(reader, writer)| {
             self.add_channel(|id, queue| Channel::serial(id, reader, writer, queue))
         });
-        opened.map(drop).map_err(|error| {
-            let what = "cannot open the line of a player";
-            Error::new(what).because(error).in_source(path.display().to_string())
-        })
+        match opened {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::new("cannot open the line of a player")
+                .because(error)
+                .in_source(path.display().to_string())),
+        }
     }
 
     /// The address for clients; empty if they are on serial lines.
@@ -267,7 +271,7 @@ impl Referee {
             self.log.sync().ok();
             for (id, line) in self.arbiter.goodbyes() {
                 if let Some(channel) = self.channels.get(&id) {
-                    channel.send(line, false);
+                    channel.send(line);
                 }
             }
             self.say_goodbye();
@@ -335,7 +339,7 @@ impl Referee {
             all.map(|(_, player)| player.name.as_str()).collect::<Vec<&str>>().join(", ")
         };
         let tournament = self.arbiter.tournament();
-        let alone = names(&|player| tournament.most_clients(player) < *concurrency);
+        let alone = names(&|player| tournament.max_clients(player) < *concurrency);
         if !alone.is_empty() && *concurrency > players.len() / 2 {
             watch.message(&format!(
                 "one game at a time is played by {alone}: several clients of a player come over TCP, and a \
@@ -346,7 +350,7 @@ impl Referee {
         if !awaited.is_empty() {
             let each = match concurrency {
                 1 => String::new(),
-                most => format!(", each with up to {most} clients"),
+                clients => format!(", each with up to {clients} clients"),
             };
             watch.message(&format!("waiting for players to sign on: {awaited}{each}"));
         }
@@ -394,8 +398,8 @@ impl Referee {
     /// Handles a tick: the time is `at`, and all earlier inputs have been handled.
     fn tick(&mut self, at: Duration, watch: &mut dyn Watch) -> Result<()> {
         self.has_tick = false;
-        let late = |(id, until): (&ChannelId, &Duration)| (*until <= at).then_some(*id);
-        let late: Vec<ChannelId> = self.unwritten.iter().filter_map(late).collect();
+        let late = self.unwritten.iter().filter(|(_, until)| **until <= at);
+        let late: Vec<ChannelId> = late.map(|(id, _)| *id).collect();
         for id in late {
             self.close(id, at);
             self.happen(at, Event::Closed(id), watch)?;
@@ -509,7 +513,7 @@ impl Referee {
         if self.closing.len() >= MAX_CLOSING {
             return channel.cut();
         }
-        channel.send(fault(Position::START, error).line(), false);
+        channel.send(fault(Position::START, error).line());
         self.closing.extend(channel.close());
     }
 
@@ -539,14 +543,14 @@ impl Referee {
 
     fn carry_out(&mut self, at: Duration, action: Action, watch: &mut dyn Watch) -> Result<()> {
         match action {
-            Action::Send { channel: id, line, is_respond } => {
-                if let Some(channel) = self.channels.get(&id) {
-                    channel.send(line, is_respond);
-                    if is_respond {
-                        self.unwritten.insert(id, self.watch_time.now() + WRITE_WITHIN);
-                    }
+            Action::Send { channel: id, line, is_respond } => match self.channels.get(&id) {
+                Some(channel) if is_respond => {
+                    channel.send_respond(line);
+                    self.unwritten.insert(id, self.watch_time.now() + WRITE_WITHIN);
                 }
-            }
+                Some(channel) => channel.send(line),
+                None => {}
+            },
             Action::Close(channel) => self.close(channel, at),
             Action::Start(seat) => self.start(seat, at, watch)?,
             Action::GiveUp(seat) => {
@@ -605,7 +609,6 @@ impl Referee {
         Ok(())
     }
 
-    /// The result of a game according to the tablebases.
     fn probe(&self, game: u32) -> GameResult {
         match (&self.tablebases, self.arbiter.place(game)) {
             (Some(tablebases), Some(Place { position, halfmove_clock, .. })) => {

@@ -43,7 +43,6 @@ mod syzygy {
     use epdb_chess::error::{Error, Result};
     use epdb_chess::model::{GameResult, Position};
 
-    /// Files of Syzygy.
     #[derive(Debug)]
     pub(super) struct Syzygy {
         tables: Tablebase<Chess>,

@@ -1,6 +1,5 @@
 //! The tokens by which clients sign on.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::Path;
@@ -16,10 +15,7 @@ pub(super) fn random() -> Result<String> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits)
         .map_err(|error| Error::new("the system gives no random numbers").because(error))?;
-    Ok(bits.iter().fold(String::with_capacity(32), |mut digits, byte| {
-        write!(digits, "{byte:02x}").unwrap_or(());
-        digits
-    }))
+    Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns the token in a file. If the file does not exist, it is created with a random token, and

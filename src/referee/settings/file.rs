@@ -89,10 +89,7 @@ impl Tournament {
         put(&mut tournament.pgn, root.parsed("pgn")?);
         let (pairing, beside) = pairing(&mut root)?;
         tournament.pairing = pairing;
-        if let Some((openings, seed, is_by_round)) = openings(&mut root)? {
-            (tournament.openings, tournament.seed) = (Some(openings), seed);
-            tournament.opening_by_round = is_by_round;
-        }
+        openings(&mut root, &mut tournament)?;
         let eco = root.text_or_texts("eco")?.unwrap_or_default();
         tournament.eco = eco.into_iter().map(Into::into).collect();
         tournament.adjudication = adjudication(&mut root)?;
@@ -155,21 +152,20 @@ fn silences(root: &mut Table<'_>, mut silences: QuietTimeouts) -> Result<QuietTi
     Ok(silences)
 }
 
-/// The source of openings, the seed of its order, and whether all games of a round have the same
-/// opening.
-fn openings(root: &mut Table<'_>) -> Result<Option<(OpeningsSource, u64, bool)>> {
-    let Some(mut table) = root.table("openings", OPENINGS_KEYS)? else { return Ok(None) };
+fn openings(root: &mut Table<'_>, tournament: &mut Tournament) -> Result<()> {
+    let Some(mut table) = root.table("openings", OPENINGS_KEYS)? else { return Ok(()) };
     let Some(file) = table.parsed("file")? else {
         return Err(table.error("`openings` needs a `file`"));
     };
-    let source = OpeningsSource {
+    tournament.openings = Some(OpeningsSource {
         file,
         order: table.parsed("order")?.unwrap_or_default(),
         plies: table.number("plies", 0..=MOST)?,
         first: table.number("start", 1..=u64::MAX)?.unwrap_or(1),
-    };
-    let seed = table.number("seed", 0..=u64::MAX)?.unwrap_or(0);
-    Ok(Some((source, seed, table.flag("by-round")?.unwrap_or(false))))
+    });
+    put(&mut tournament.seed, table.number("seed", 0..=u64::MAX)?);
+    put(&mut tournament.opening_by_round, table.flag("by-round")?);
+    Ok(())
 }
 
 fn adjudication(root: &mut Table<'_>) -> Result<AdjudicationRules> {

@@ -151,7 +151,7 @@ impl Tournament {
     /// Number of clients that a player may have at once, each on its own seat: the number of
     /// concurrent games. It is 1 on a serial line or for a command without a token, because such
     /// clients cannot be distinguished.
-    pub(crate) fn most_clients(&self, player: usize) -> usize {
+    pub(crate) fn max_clients(&self, player: usize) -> usize {
         let is_alone = |player: &Player| player.launch.is_some() && !player.has_token_each();
         let is_alone = self.players.get(player).is_some_and(is_alone);
         match self.listen {
@@ -178,11 +178,10 @@ impl Tournament {
             let (name, number) = name.strip_suffix(')')?.rsplit_once(" (")?;
             let row = number.parse::<usize>().ok()?.checked_sub(1)?;
             let player = player(name)?;
-            (row < self.most_clients(player)).then(|| player + row * self.players.len())
+            (row < self.max_clients(player)).then(|| player + row * self.players.len())
         })
     }
 
-    /// The time control of a player.
     pub(crate) fn time_of(&self, player: usize) -> &TimeControl {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
@@ -279,7 +278,6 @@ impl Tournament {
 /// Words and their values.
 type Named<T> = &'static [(&'static str, T)];
 
-/// The value of a word.
 fn of_name<T: Copy>(names: Named<T>, word: &str) -> Result<T, String> {
     let found = names.iter().find(|(name, _)| *name == word);
     found.map(|(_, value)| *value).ok_or_else(|| {
@@ -290,14 +288,17 @@ fn of_name<T: Copy>(names: Named<T>, word: &str) -> Result<T, String> {
 
 /// The message about an unknown name, with the nearest known name.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    // A tuned number: names that are less alike are seldom meant.
+    const MIN_LIKENESS: f64 = 0.7;
     let nearest = known
         .iter()
         .map(|known| (strsim::jaro(known, name), known))
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .filter(|(likeness, _)| *likeness > 0.7);
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
     match nearest {
-        Some((_, nearest)) => format!("there is no {what} `{name}`; is it `{nearest}`?"),
-        None => format!("there is no {what} `{name}`, but {}", known.join(", ")),
+        Some((likeness, nearest)) if likeness > MIN_LIKENESS => {
+            format!("there is no {what} `{name}`; is it `{nearest}`?")
+        }
+        _ => format!("there is no {what} `{name}`, but {}", known.join(", ")),
     }
 }
 

@@ -57,7 +57,6 @@ pub(super) struct Table<'t> {
     values: DeTable<'t>,
 }
 
-/// A value and its place.
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'t> Table<'t> {
@@ -117,7 +116,6 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Takes a string.
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>> {
         self.take_as(key, "a string", |value| value.as_str().map(str::to_string))
     }
@@ -141,10 +139,11 @@ impl<'t> Table<'t> {
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Option<T>> {
         let span = self.values.get(key).map(Spanned::span).unwrap_or_default();
-        let text = self.text(key)?;
-        text.map(|text| read(&text))
-            .transpose()
-            .map_err(|error| self.document.error(&span, format!("`{key}`: {error}")))
+        let Some(text) = self.text(key)? else { return Ok(None) };
+        match read(&text) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(self.document.error(&span, format!("`{key}`: {error}"))),
+        }
     }
 
     /// Takes a whole number within a range.
@@ -155,9 +154,9 @@ impl<'t> Table<'t> {
     ) -> Result<Option<T>> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         self.take_as(key, &expected, |value| {
-            let number = value.as_integer()?;
-            let number = u64::from_str_radix(number.as_str(), number.radix()).ok()?;
-            T::try_from(number).ok().filter(|_| range.contains(&number))
+            let integer = value.as_integer()?;
+            let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+            if range.contains(&number) { T::try_from(number).ok() } else { None }
         })
     }
 
@@ -196,7 +195,6 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Takes a table.
     pub(super) fn table(
         &mut self,
         key: &str,

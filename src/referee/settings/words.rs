@@ -129,7 +129,8 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
             "concurrency" => tournament.concurrency = group.number_to(MAX_AT_ONCE)? as usize,
             "openings" => {
                 let (source, is_by_round) = openings(group)?;
-                (tournament.openings, tournament.opening_by_round) = (Some(source), is_by_round);
+                tournament.openings = Some(source);
+                tournament.opening_by_round = is_by_round;
             }
             "eco" => tournament.eco.extend(group.files()?),
             "tb" => tablebases.path = Some(group.one()?),
@@ -288,24 +289,26 @@ impl<'w> Group<'w> {
     fn log_file(&self) -> Result<&'w str, String> {
         let mut file = None;
         let known = ["file", "level", "append", "compress", "realtime", "engine"];
-        match self.words[..] {
-            [word] if !word.contains('=') => return Ok(word),
-            _ => self.each_part(&known, |name, value| {
-                if name == "file" {
-                    file = Some(value);
-                }
-                Ok(known.contains(&name))
-            })?,
+        if let [word] = self.words[..]
+            && !word.contains('=')
+        {
+            return Ok(word);
         }
+        self.each_part(&known, |name, value| {
+            if name == "file" {
+                file = Some(value);
+            }
+            Ok(known.contains(&name))
+        })?;
         file.ok_or_else(|| "-log: expected the name of a file".into())
     }
 
     fn pieces(&self) -> Result<u32, String> {
-        const MOST: u32 = SyzygyRule::MAX_PIECES;
+        const MAX: u32 = SyzygyRule::MAX_PIECES;
         let word = self.one()?;
-        let pieces = word.parse().ok().filter(|pieces| (3..=MOST).contains(pieces));
+        let pieces = word.parse().ok().filter(|pieces| (3..=MAX).contains(pieces));
         pieces.ok_or_else(|| {
-            format!("-{}: expected a number of pieces from 3 to {MOST}, found `{word}`", self.flag)
+            format!("-{}: expected a number of pieces from 3 to {MAX}, found `{word}`", self.flag)
         })
     }
 
@@ -327,10 +330,10 @@ impl<'w> Group<'w> {
         let first = self.words.first().copied().filter(|word| !is_form(word));
         let others =
             if file.is_some() { &self.words[..] } else { self.words.get(1..).unwrap_or_default() };
-        match (file.or(first), others.iter().find(|word| !is_form(word))) {
-            (Some(file), None) => Ok(file),
-            (None, _) => Err("-pgnout: expected the name of a file".into()),
-            (_, Some(other)) => Err(format!("-pgnout: `{other}` is not known here")),
+        let file = file.or(first).ok_or("-pgnout: expected the name of a file")?;
+        match others.iter().find(|word| !is_form(word)) {
+            None => Ok(file),
+            Some(other) => Err(format!("-pgnout: `{other}` is not known here")),
         }
     }
 
@@ -339,11 +342,11 @@ impl<'w> Group<'w> {
         self.number_to(1_000_000)
     }
 
-    fn number_to(&self, most: u32) -> Result<u32, String> {
+    fn number_to(&self, max: u32) -> Result<u32, String> {
         let word = self.one()?;
-        let number = word.parse().ok().filter(|number| (1..=most).contains(number));
+        let number = word.parse().ok().filter(|number| (1..=max).contains(number));
         number.ok_or_else(|| {
-            format!("-{}: expected a whole number from 1 to {most}, found `{word}`", self.flag)
+            format!("-{}: expected a whole number from 1 to {max}, found `{word}`", self.flag)
         })
     }
 
@@ -430,9 +433,9 @@ impl<'w> Group<'w> {
 
     /// Reads a time margin in milliseconds, at most an hour.
     fn margin(&self, word: &str, value: &str) -> Result<Duration, String> {
-        const MOST: u64 = 3_600_000;
-        let milliseconds = value.parse().ok().filter(|milliseconds| *milliseconds <= MOST);
-        let wrong = || format!("-{}: `{word}`: expected milliseconds up to {MOST}", self.flag);
+        const MAX: u64 = 3_600_000;
+        let milliseconds = value.parse().ok().filter(|milliseconds| *milliseconds <= MAX);
+        let wrong = || format!("-{}: `{word}`: expected milliseconds up to {MAX}", self.flag);
         milliseconds.map(Duration::from_millis).ok_or_else(wrong)
     }
 }
@@ -549,7 +552,6 @@ impl RuleWords {
     }
 }
 
-/// The options of the tablebases.
 #[derive(Default)]
 struct TablebaseWords<'w> {
     path: Option<&'w str>,

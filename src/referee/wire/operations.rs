@@ -100,7 +100,6 @@ pub(super) fn has(record: &EpdRecord, opcode: Opcode) -> bool {
     record.operands(opcode).is_some()
 }
 
-/// The moves of an operation.
 pub(super) fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
     let operands = record.operands(opcode).unwrap_or_default();
     let mv = |operand: &Operand| match operand {

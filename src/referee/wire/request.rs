@@ -228,7 +228,6 @@ impl Request {
         record_line(&record)
     }
 
-    /// True if a line has `ready`.
     pub(crate) fn has_ready(line: &[u8]) -> bool {
         read_record(line).is_ok_and(|record| is_ready(&record))
     }

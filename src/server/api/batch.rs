@@ -40,8 +40,7 @@ const PART: usize = 512 << 10;
 const TOO_MUCH: usize = 4 << 20;
 /// Number of parts of an answer that are buffered.
 const PARTS_WAITING: usize = 1;
-/// Default number of records of a position.
-const MOST: usize = 100;
+const DEFAULT_RECORDS: usize = 100;
 /// Maximum number of records of a position.
 const MAX_RECORDS_OF_ALL: usize = 1000;
 
@@ -68,8 +67,8 @@ pub(super) struct BatchQuery {
 struct Batch {
     served: Arc<Served>,
     form: Form,
-    most: usize,
-    most_lines: u64,
+    max_records: usize,
+    max_lines: u64,
     /// Number of lines that are answered together.
     together: usize,
     place: LinesRead,
@@ -85,7 +84,6 @@ struct LinesRead {
     is_over: bool,
 }
 
-/// A line with a position.
 struct Line<'a> {
     number: u64,
     text: &'a [u8],
@@ -98,8 +96,8 @@ pub(super) async fn batch(
     mut body: Body,
 ) -> Answer {
     let served = app.source(asked.source.as_deref())?;
-    let most = asked.most.unwrap_or(MOST);
-    if !(1..=MAX_RECORDS_OF_ALL).contains(&most) {
+    let max_records = asked.most.unwrap_or(DEFAULT_RECORDS);
+    if !(1..=MAX_RECORDS_OF_ALL).contains(&max_records) {
         return Err(Refusal::bad_request(format!(
             "most is a number from 1 to {MAX_RECORDS_OF_ALL}"
         )));
@@ -108,8 +106,8 @@ pub(super) async fn batch(
     let batch = Batch {
         served,
         form: asked.form,
-        most,
-        most_lines: limits.batch_lines,
+        max_records,
+        max_lines: limits.batch_lines,
         together: FIRST,
         place: LinesRead::default(),
     };
@@ -162,7 +160,8 @@ async fn answer_all(
                     parts.send_data(Bytes::from(read.refusal(why))).await.ok();
                     return parts.abort(Error::new("a source cannot be read"));
                 };
-                (batch, lines) = (now, rest);
+                batch = now;
+                lines = rest;
                 if parts.send_data(Bytes::from(answer)).await.is_err() || batch.place.is_over {
                     return;
                 }
@@ -204,7 +203,7 @@ struct LineRecords {
 
 impl LinesRead {
     /// Reads the next lines. Blank lines and comments are not answered.
-    fn read<'a>(&mut self, text: &'a [u8], most_lines: u64) -> Vec<Line<'a>> {
+    fn read<'a>(&mut self, text: &'a [u8], max_lines: u64) -> Vec<Line<'a>> {
         let options = ParseOptions::new(Profile::Lenient);
         let mut lines = Vec::new();
         for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -217,10 +216,9 @@ impl LinesRead {
             self.lines += 1;
             let number = self.lines;
             let mut wrong = |text, why| lines.push(Line { number, text, query: Err(why) });
-            if number > most_lines {
+            if number > max_lines {
                 self.is_over = true;
-                let why =
-                    format!("a batch has at most {most_lines} lines; ask the rest in another");
+                let why = format!("a batch has at most {max_lines} lines; ask the rest in another");
                 wrong(&[], why);
                 break;
             }
@@ -254,7 +252,7 @@ impl Batch {
             let mut place = self.place;
             let mut ends = memchr::memchr_iter(b'\n', text);
             let end = ends.nth(self.together - 1).map_or(text.len(), |end| end + 1);
-            let lines = place.read(&text[..end], self.most_lines);
+            let lines = place.read(&text[..end], self.max_lines);
             let queries: Vec<query::Query> =
                 lines.iter().filter_map(|line| line.query.as_ref().ok().copied()).collect();
             let found = match self.find(&queries) {
@@ -286,10 +284,11 @@ impl Batch {
     fn find(&self, queries: &[query::Query]) -> Result<Option<Vec<LineRecords>>> {
         let mut found = vec![LineRecords::default(); queries.len()];
         let mut text = Vec::new();
-        let (mut bytes, mut is_too_much) = (0, false);
+        let mut bytes = 0;
+        let mut is_too_much = false;
         self.served.lookup().get_batch(queries, &mut |place, record| {
             let found = &mut found[place];
-            if found.records == self.most {
+            if found.records == self.max_records {
                 found.is_cut = true;
                 return Ok(ControlFlow::Break(SkipTo::NextQuery));
             }
@@ -344,7 +343,6 @@ fn write_answers(
     Ok(out)
 }
 
-/// Writes an answer as a line.
 fn write_answer(
     line: u64,
     text: &[u8],

@@ -11,12 +11,10 @@ use axum::routing::{get, post};
 
 use super::app::App;
 
-/// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/api/batch", post(batch::batch)).route("/api/openapi.json", get(openapi))
 }
 
-/// The OpenAPI document.
 async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json"))
 }

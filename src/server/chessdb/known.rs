@@ -31,7 +31,6 @@ pub(super) struct Known {
     pub(super) line: Vec<Move>,
 }
 
-/// A move with a score.
 pub(super) struct KnownMove {
     pub(super) mv: Move,
     pub(super) named: Named,
@@ -52,16 +51,18 @@ impl Known {
         let line = entry.map(own_line).unwrap_or_default();
         let mut moves: Vec<KnownMove> = Vec::new();
         for row in &explored.rows {
-            let of_child = row.ce.and_then(score);
-            if let Some(score) = of_child {
-                moves.push(KnownMove::new(playable, row.mv, score, true));
+            if let Some(score) = row.ce.and_then(score) {
+                let is_of_child = true;
+                moves.push(KnownMove::new(playable, row.mv, score, is_of_child));
             }
         }
-        if let (Some(&first), Some(own)) = (line.first(), own)
+        if let Some(&first) = line.first()
+            && let Some(own) = own
             && playable.is_legal(first)
             && moves.iter().all(|known| known.mv != first)
         {
-            moves.push(KnownMove::new(playable, first, own, false));
+            let is_of_child = false;
+            moves.push(KnownMove::new(playable, first, own, is_of_child));
         }
         moves.sort_by(|one, other| one.order().cmp(&other.order()));
         Ok(Known { playable: *playable, moves, own, line })
@@ -69,19 +70,22 @@ impl Known {
 
     /// The status of a position without a score: unknown, or the game is over.
     pub(super) fn nothing(&self) -> Reply {
-        Reply::word(match (self.playable.has_move(), self.playable.is_checkmate()) {
-            (true, _) => "unknown",
-            (false, true) => "checkmate",
-            (false, false) => "stalemate",
+        Reply::word(if self.playable.has_move() {
+            "unknown"
+        } else if self.playable.is_checkmate() {
+            "checkmate"
+        } else {
+            "stalemate"
         })
     }
 
-    /// The score of the position.
     pub(super) fn score_reply(&self) -> Reply {
         let best = self.moves.first().map(|known| known.score);
-        match self.own.or(best).filter(|_| self.playable.has_move()) {
-            Some(eval) => Reply { eval: Some(eval), ..Reply::word("ok") },
-            None => self.nothing(),
+        match self.own.or(best) {
+            Some(eval) if self.playable.has_move() => {
+                Reply { eval: Some(eval), ..Reply::word("ok") }
+            }
+            _ => self.nothing(),
         }
     }
 
@@ -137,15 +141,15 @@ fn own_score(entry: &Entry) -> Option<i32> {
 }
 
 fn own_line(entry: &Entry) -> Vec<Move> {
-    let moves = |opcode, most: usize| -> Vec<Move> {
+    let moves = |opcode, maximum: usize| -> Vec<Move> {
         let moves = operands(entry, opcode).iter().map_while(|operand| match operand {
             Operand::Move { mv, .. } => Some(*mv),
             _ => None,
         });
-        moves.take(most).collect()
+        moves.take(maximum).collect()
     };
     let lines = [(Opcode::PV, usize::MAX), (Opcode::PM, 1), (Opcode::BM, 1)];
-    let mut lines = lines.into_iter().map(|(opcode, most)| moves(opcode, most));
+    let mut lines = lines.into_iter().map(|(opcode, maximum)| moves(opcode, maximum));
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 

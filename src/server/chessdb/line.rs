@@ -19,21 +19,17 @@ pub(super) fn best(served: &Served, mut known: Known) -> Result<Reply, Refusal> 
     let mut line = Vec::new();
     let mut seen = HashSet::from([known.playable.position().identity()]);
     while line.len() < LONGEST {
-        match known.moves.first().filter(|first| first.is_of_child) {
-            None => {
-                add_told(&mut line, known.playable, &known.line);
-                break;
-            }
-            Some(first) => {
-                let after = first.after;
-                line.push(first.named.clone());
-                let is_new = seen.insert(after.identity());
-                match Playable::new(&after).ok().filter(|_| is_new) {
-                    Some(playable) => known = Known::look_up(served, &playable)?,
-                    None => break,
-                }
-            }
+        let Some(first) = known.moves.first().filter(|first| first.is_of_child) else {
+            add_told(&mut line, known.playable, &known.line);
+            break;
+        };
+        line.push(first.named.clone());
+        let is_new = seen.insert(first.after.identity());
+        let Ok(playable) = Playable::new(&first.after) else { break };
+        if !is_new {
+            break;
         }
+        known = Known::look_up(served, &playable)?;
     }
     let (pv, pv_san) =
         line.into_iter().map(|Named { uci, san }| (uci, san)).unzip::<_, _, Vec<_>, Vec<_>>();

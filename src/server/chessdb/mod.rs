@@ -41,7 +41,6 @@ use super::extract::Query;
 use epdb_chess::model::rules::Playable;
 use epdb_explorer::{ParsedLine, Served};
 
-/// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/cdb.php", get(query))
 }

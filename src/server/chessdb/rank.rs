@@ -38,12 +38,16 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
 /// The move with the best score. If no move has a score, the first move of the record's line, if that move is
 /// legal.
 pub(super) fn best(known: &Known) -> Reply {
-    let scored = known.moves.first().map(|one| one.named.uci.clone());
-    let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));
-    match scored.or_else(|| Some(named(&known.playable, *told()?).uci)) {
-        Some(uci) => Reply { single: Some(uci), ..Reply::word("ok") },
-        None => Reply::word("nobestmove"),
-    }
+    let uci = if let Some(scored) = known.moves.first() {
+        scored.named.uci.clone()
+    } else if let Some(told) = known.line.first()
+        && known.playable.is_legal(*told)
+    {
+        named(&known.playable, *told).uci
+    } else {
+        return Reply::word("nobestmove");
+    };
+    Reply { single: Some(uci), ..Reply::word("ok") }
 }
 
 /// The good moves, or the best move if none is good.
@@ -52,7 +56,7 @@ pub(super) fn good(known: &Known) -> Reply {
     let is_good = |one: &&KnownMove| one.score == best.score || rank(one.score, best.score) > 0;
     let search_moves: Vec<Named> =
         known.moves.iter().filter(is_good).map(|one| one.named.clone()).collect();
-    let single = Some(best.named.uci.clone()).filter(|_| known.moves.len() == 1);
+    let single = if known.moves.len() == 1 { Some(best.named.uci.clone()) } else { None };
     Reply { search_moves, single, ..Reply::word("ok") }
 }
 
@@ -61,7 +65,6 @@ pub(super) fn good(known: &Known) -> Reply {
 struct Replies {
     /// Replies with a score.
     all: usize,
-    /// Good replies.
     good: usize,
 }
 
@@ -110,7 +113,8 @@ fn logistic(x: f64) -> f64 {
 
 /// The rank of a move: 2 if it is as good as the best move, 1 if it is good, 0 otherwise.
 fn rank(score: i32, best: i32) -> u8 {
-    let (score, best) = (f64::from(score), f64::from(best));
+    let score = f64::from(score);
+    let best = f64::from(best);
     if score >= good_from(best) { 1 + u8::from(score >= best_from(best)) } else { 0 }
 }
 

@@ -12,7 +12,6 @@ pub(super) struct Reply {
     /// One move.
     #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
     pub(super) single: Option<String>,
-    /// Moves with scores.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) moves: Vec<MoveReply>,
     /// Moves that are worth a search.
@@ -31,7 +30,6 @@ pub(super) struct Named {
     pub(super) san: String,
 }
 
-/// A move with its score.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct MoveReply {
     #[serde(flatten)]
@@ -54,7 +52,6 @@ pub(super) enum Scored {
     Unknown(&'static str),
 }
 
-/// A line of moves.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct LineReply {
     pub(super) score: i32,

@@ -24,7 +24,7 @@ impl Asset {
             Some("html") => "text/html; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("wasm") => "application/wasm",
-            Some("bin" | "zst") => "application/octet-stream",
+            Some("model" | "table") => "application/octet-stream",
             _ => "text/javascript; charset=utf-8",
         };
         let hash = blake3::hash(&content).to_hex();
@@ -44,8 +44,8 @@ fn of_reader() -> [Asset; 5] {
     let unpacked = |program| Bytes::from(zstd::decode_all(program).unwrap_or_default());
     [
         Asset::new("reader.js", Bytes::from_static(reader::SCRIPT.as_bytes())),
-        Asset::new("shipped.bin", Bytes::from_static(reader::SHIPPED_MODEL)),
-        Asset::new("openings.zst", Bytes::from_static(reader::OPENINGS)),
+        Asset::new("shipped.model", Bytes::from_static(reader::SHIPPED_MODEL)),
+        Asset::new("openings.table", Bytes::from_static(reader::OPENINGS)),
         Asset::new("explorer.wasm", unpacked(reader::WASM)),
         Asset::new("tally.wasm", unpacked(reader::TALLY_WASM)),
     ]
@@ -96,7 +96,6 @@ pub(crate) fn content(name: &str) -> &'static [u8] {
     assets().find(|asset| asset.name == name).map_or(&[], |asset| &asset.content)
 }
 
-/// A file that is text.
 pub(crate) fn text(name: &str) -> &'static str {
     std::str::from_utf8(content(name)).unwrap_or_default()
 }

@@ -51,15 +51,13 @@ fn module(name: &str) -> String {
     let mut body = String::new();
     let mut exports = Vec::new();
     for line in assets::text(name).lines() {
-        match (Import::parse(line), exported(line)) {
-            (Some(import), _) => {
-                body += &format!("const {} = {};", import.names, constant(import.module));
-            }
-            (None, Some(export)) => {
-                exports.push(export);
-                body += line.trim_start_matches("export ");
-            }
-            (None, None) => body += line,
+        if let Some(import) = Import::parse(line) {
+            body += &format!("const {} = {};", import.names, constant(import.module));
+        } else if let Some(export) = exported(line) {
+            exports.push(export);
+            body += line.trim_start_matches("export ");
+        } else {
+            body += line;
         }
         body.push('\n');
     }
@@ -69,7 +67,6 @@ fn module(name: &str) -> String {
     format!("const {} = (() => {{\n{body}return {{ {exports} }};\n}})();\n", constant(name))
 }
 
-/// The constant of a module.
 fn constant(name: &str) -> String {
     format!("module_{}", name.trim_end_matches(".js"))
 }

@@ -114,8 +114,10 @@ fn remove_others(folder: &Path, files: &BTreeSet<String>) -> Result<u64> {
         }
         let place = folder.join(file);
         removed += u64::from(fs::remove_file(&place).is_ok());
-        // A folder that is not empty stays.
-        place.parent().map(fs::remove_dir);
+        if let Some(parent) = place.parent() {
+            // A folder that is not empty stays.
+            fs::remove_dir(parent).ok();
+        }
     }
     Ok(removed)
 }
@@ -166,8 +168,8 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
         data("worker", "text/plain", &bundle::script("reader_worker.js")),
         data("wasm", octets, &STANDARD.encode(compressed("explorer.wasm")?)),
         data("tally", octets, &STANDARD.encode(compressed("tally.wasm")?)),
-        data("model", octets, &STANDARD.encode(assets::content("shipped.bin"))),
-        data("openings", octets, &STANDARD.encode(assets::content("openings.zst"))),
+        data("model", octets, &STANDARD.encode(assets::content("shipped.model"))),
+        data("openings", octets, &STANDARD.encode(assets::content("openings.table"))),
     ];
     for (number, source) in sources.iter().enumerate() {
         let archive = fs::read(source.file(folder))?;
@@ -202,9 +204,6 @@ fn data(id: &str, media_type: &str, text: &str) -> String {
 
 /// Describes the libraries below a folder for the page, in JSON that can stand in a page. `place` returns the place
 /// of the library with a number.
-///
-/// # Errors
-/// A library cannot be read.
 fn description(
     folder: &Path,
     sources: &[SiteSource],

@@ -50,7 +50,8 @@ impl Sources {
         memory_bytes: usize,
         begins: &dyn Fn(&SourceSpec),
     ) -> Result<Arc<Sources>> {
-        let (published, reloading) = <(RwLock<Published>, Mutex<()>)>::default();
+        let published = RwLock::default();
+        let reloading = Mutex::default();
         let sources = Arc::new(Sources { memory_bytes, published, reloading });
         sources.reload(specs, begins)?;
         Ok(sources)
@@ -88,7 +89,8 @@ impl Sources {
     /// Opens a file again whenever it changes, on a thread that ends when the file is no longer
     /// served.
     fn watch(self: &Arc<Self>, watched: &Arc<Watched>) -> Result<()> {
-        let (sources, watched) = (Arc::downgrade(self), Arc::downgrade(watched));
+        let sources = Arc::downgrade(self);
+        let watched = Arc::downgrade(watched);
         let look = move || {
             loop {
                 thread::sleep(LOOK);
@@ -100,7 +102,8 @@ impl Sources {
                     sources.publish().changes += 1;
                     // Log last: a reader of this line must get the new data, not an answer from
                     // before.
-                    let (source, records) = (opened.name(), opened.lookup().len());
+                    let source = opened.name();
+                    let records = opened.lookup().len();
                     tracing::info!(source, records, "opened again");
                 }
             }
@@ -148,7 +151,9 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
     for (place, spec) in specs.iter().enumerate() {
         let before = &specs[..place];
         if let Some(other) = before.iter().find(|other| other.name == spec.name) {
-            let (name, one, two) = (&spec.name, name_of(&other.path), name_of(&spec.path));
+            let name = &spec.name;
+            let one = name_of(&other.path);
+            let two = name_of(&spec.path);
             return Err(Error::new(format!(
                 "two sources are named {name}, {one} and {two}: say OTHER={two}"
             )));
@@ -165,7 +170,7 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
 fn sweep_folders(specs: &[SourceSpec]) {
     sweep_once(&env::temp_dir());
     let files = specs.iter().flat_map(|spec| DeltaPath::files_of(&spec.path));
-    files.filter_map(|file| file.parent().map(Path::to_path_buf)).for_each(|folder| {
+    for folder in files.filter_map(|file| file.parent().map(Path::to_path_buf)) {
         sweep_once(if folder == Path::new("") { Path::new(".") } else { &folder });
-    });
+    }
 }

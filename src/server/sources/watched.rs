@@ -36,7 +36,6 @@ struct WatchedFile {
     checked: Mutex<Option<ObjectCheck>>,
 }
 
-/// A check of an object at an address.
 #[derive(Clone, Debug)]
 struct ObjectCheck {
     time: Instant,
@@ -203,11 +202,10 @@ enum Stamp {
 impl Stamp {
     fn of_file(path: &Path) -> Result<Stamp> {
         let metadata = fs::metadata(path)?;
-        let (len, modified) = (metadata.len(), metadata.modified().ok());
         let file = file_identity(&metadata);
         Ok(match last_commit(path) {
             Some(commit) => Stamp::Store { file, commit },
-            None => Stamp::File { len, modified, file },
+            None => Stamp::File { len: metadata.len(), modified: metadata.modified().ok(), file },
         })
     }
 }

@@ -71,17 +71,15 @@ impl Kind {
 
     /// The bits of a whole number, if a column of this type can hold it.
     pub(super) fn whole(self, number: i128) -> Option<u64> {
-        let signed = || i64::try_from(number).ok();
-        match self {
-            Kind::I16 => signed().filter(|it| i16::try_from(*it).is_ok()).map(i64::cast_unsigned),
-            Kind::I32 | Kind::Date => {
-                signed().filter(|it| i32::try_from(*it).is_ok()).map(i64::cast_unsigned)
-            }
-            Kind::I64 => signed().map(i64::cast_unsigned),
-            Kind::U16 => u16::try_from(number).ok().map(u64::from),
-            Kind::U64 => u64::try_from(number).ok(),
-            _ => None,
-        }
+        let signed = match self {
+            Kind::I16 => i16::try_from(number).ok()?.into(),
+            Kind::I32 | Kind::Date => i32::try_from(number).ok()?.into(),
+            Kind::I64 => i64::try_from(number).ok()?,
+            Kind::U16 => return u16::try_from(number).ok().map(u64::from),
+            Kind::U64 => return u64::try_from(number).ok(),
+            _ => return None,
+        };
+        Some(signed.cast_unsigned())
     }
 
     /// A column of this type without rows.

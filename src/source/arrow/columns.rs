@@ -9,7 +9,6 @@ use arrow_array::{
     Array, ArrayRef, Decimal128Array, Int64Array, ListArray, RecordBatch, StringArray,
     StringViewArray, StructArray, new_null_array,
 };
-use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field};
 
@@ -106,45 +105,34 @@ fn convert(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
     }
     match (found, wanted) {
         (T::Null, _) => Ok(new_null_array(wanted, array.len())),
-        (T::Dictionary(_, value), _) if **value == T::Null => {
-            Ok(new_null_array(wanted, array.len()))
-        }
+        (T::Dictionary(_, value), _) if value.is_null() => Ok(new_null_array(wanted, array.len())),
         (T::Dictionary(_, value), _) => {
-            let is_text = matches!(**value, T::Utf8 | T::LargeUtf8 | T::Utf8View);
-            let plain = if is_text { &T::Utf8View } else { &**value };
-            convert(&cast(array, plain).map_err(|_| Misfit::Type)?, wanted)
+            let plain = if value.is_string() { &T::Utf8View } else { &**value };
+            convert(&cast(array, plain)?, wanted)
         }
         (_, T::List(item)) if item.data_type().is_nested() => to_pairs(array, item),
         (_, T::List(item)) => to_list(array, item),
-        (T::Float16 | T::Float32 | T::Float64, _) if wanted.is_integer() => {
-            cast_all(&whole_floats(array)?, wanted)
-        }
-        (T::Float16 | T::Float32 | T::Float64, T::Utf8View) => float_texts(array),
-        (
-            T::Decimal32(..) | T::Decimal64(..) | T::Decimal128(..) | T::Decimal256(..),
-            T::Utf8View,
-        ) => Ok(decimal_texts(array)?),
-        (T::Decimal32(..) | T::Decimal64(..) | T::Decimal128(..) | T::Decimal256(..), _)
-            if wanted.is_integer() =>
-        {
-            convert(&decimal_texts(array)?, wanted)
-        }
-        (T::Utf8 | T::LargeUtf8 | T::Utf8View, _) if wanted.is_integer() => {
-            from_number_texts(array, wanted)
-        }
+        _ if found.is_floating() && wanted.is_integer() => cast_all(&whole_floats(array)?, wanted),
+        _ if found.is_floating() && *wanted == T::Utf8View => float_texts(array),
+        _ if found.is_decimal() && *wanted == T::Utf8View => decimal_texts(array),
+        _ if found.is_decimal() && wanted.is_integer() => convert(&decimal_texts(array)?, wanted),
+        _ if found.is_string() && wanted.is_integer() => from_number_texts(array, wanted),
         _ if found.is_temporal() && *wanted != T::Utf8View => Err(Misfit::Type),
-        (T::FixedSizeBinary(_), _) => {
-            convert(&cast(array, &T::Binary).map_err(|_| Misfit::Type)?, wanted)
-        }
+        (T::FixedSizeBinary(_), _) => convert(&cast(array, &T::Binary)?, wanted),
         (T::Struct(_) | T::Union(..) | T::Map(..) | T::List(_) | T::LargeList(_), _)
         | (T::FixedSizeList(..) | T::ListView(_) | T::LargeListView(_), _) => Err(Misfit::Type),
         _ => cast_all(array, wanted),
     }
 }
 
+/// Casts a column as Arrow does: a value that does not fit gets lost.
+fn cast(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
+    arrow_cast::cast(array, wanted).map_err(|_| Misfit::Type)
+}
+
 /// Converts a column, unless a value would get lost.
 fn cast_all(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
-    let converted = cast(array, wanted).map_err(|_| Misfit::Type)?;
+    let converted = cast(array, wanted)?;
     match first_lost(array, &converted) {
         Some(row) => Err(Misfit::Value(row)),
         None => Ok(converted),
@@ -161,7 +149,7 @@ fn first_lost(before: &ArrayRef, after: &ArrayRef) -> Option<usize> {
 
 /// Floats as whole numbers. NaN is a missing value, because pandas writes missing numbers as NaN.
 fn whole_floats(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
-    let floats = cast(array, &DataType::Float64).map_err(|_| Misfit::Type)?;
+    let floats = cast(array, &DataType::Float64)?;
     // Floats beyond 2^53 do not have each whole number.
     let is_exact = |value: f64| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
     let mut numbers = Vec::with_capacity(array.len());
@@ -177,7 +165,7 @@ fn whole_floats(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
 
 /// Floats as text; whole ones without a fraction.
 fn float_texts(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
-    let floats = cast(array, &DataType::Float64).map_err(|_| Misfit::Type)?;
+    let floats = cast(array, &DataType::Float64)?;
     let text = |value: f64| (!value.is_nan()).then(|| value.to_string());
     let texts = floats.as_primitive::<Float64Type>().iter().map(|value| value.and_then(text));
     Ok(Arc::new(texts.collect::<StringViewArray>()))
@@ -185,7 +173,7 @@ fn float_texts(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
 
 /// Decimals as text; whole ones without a fraction.
 fn decimal_texts(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
-    let texts = cast(array, &DataType::Utf8).map_err(|_| Misfit::Type)?;
+    let texts = cast(array, &DataType::Utf8)?;
     let texts: &StringArray = texts.as_string();
     let texts = texts.iter().map(|text| text.map(without_zero_fraction));
     Ok(Arc::new(texts.collect::<StringViewArray>()))
@@ -200,7 +188,7 @@ fn without_zero_fraction(text: &str) -> &str {
 
 /// Numbers that are written as text.
 fn from_number_texts(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
-    let texts = cast(array, &DataType::Utf8View).map_err(|_| Misfit::Type)?;
+    let texts = cast(array, &DataType::Utf8View)?;
     let mut numbers = Vec::with_capacity(texts.len());
     for (row, text) in texts.as_string_view().iter().enumerate() {
         let digits = text.map(|text| without_zero_fraction(text.trim()));
@@ -216,12 +204,12 @@ fn from_number_texts(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Mi
 fn to_list(array: &ArrayRef, item: &Arc<Field>) -> Result<ArrayRef, Misfit> {
     let Some(list) = plain_list(array)? else {
         let values = convert(array, item.data_type())?;
-        return cast(&values, &DataType::List(Arc::clone(item))).map_err(|_| Misfit::Type);
+        return cast(&values, &DataType::List(Arc::clone(item)));
     };
     let values = convert(list.values(), item.data_type())
         .map_err(|misfit| in_row_of(misfit, list.offsets()))?;
-    let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
-    Ok(Arc::new(ListArray::new(Arc::clone(item), offsets, values, nulls)))
+    let offsets = list.offsets().clone();
+    Ok(Arc::new(ListArray::new(Arc::clone(item), offsets, values, list.nulls().cloned())))
 }
 
 /// A misfit of an item as a misfit of its list.
@@ -245,7 +233,7 @@ fn plain_list(array: &ArrayRef) -> Result<Option<ListArray>, Misfit> {
         | DataType::LargeListView(item) => item,
         _ => return Ok(None),
     };
-    let list = cast(array, &DataType::List(Arc::clone(item))).map_err(|_| Misfit::Type)?;
+    let list = cast(array, &DataType::List(Arc::clone(item)))?;
     Ok(Some(list.as_list::<i32>().clone()))
 }
 
@@ -256,19 +244,16 @@ fn to_pairs(array: &ArrayRef, item: &Arc<Field>) -> Result<ArrayRef, Misfit> {
     let list = match array.data_type() {
         DataType::Map(field, _) => {
             let map = array.as_map();
-            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
-            ListArray::new(Arc::clone(field), offsets, Arc::new(map.entries().clone()), nulls)
+            let entries = Arc::new(map.entries().clone());
+            let nulls = map.nulls().cloned();
+            ListArray::new(Arc::clone(field), map.offsets().clone(), entries, nulls)
         }
         _ => plain_list(array)?.ok_or(Misfit::Type)?,
     };
     let offsets = list.offsets();
     let (keys, values) = match list.values().data_type() {
-        DataType::Null => {
-            let none = |field: &Field| new_null_array(field.data_type(), 0);
-            if !list.values().is_empty() {
-                return Err(Misfit::Type);
-            }
-            (none(&wanted[0]), none(&wanted[1]))
+        DataType::Null if list.values().is_empty() => {
+            (new_null_array(wanted[0].data_type(), 0), new_null_array(wanted[1].data_type(), 0))
         }
         DataType::Struct(fields) if fields.len() == 2 => {
             let pairs = list.values().as_struct();
@@ -282,13 +267,13 @@ fn to_pairs(array: &ArrayRef, item: &Arc<Field>) -> Result<ArrayRef, Misfit> {
             }
             let texts = convert(pairs.values(), &DataType::Utf8View).map_err(|_| Misfit::Type)?;
             let texts = texts.as_string_view();
-            let start = |pair: usize| pairs.value_offsets()[pair] as usize;
-            let text = |at: usize| texts.is_valid(at).then(|| texts.value(at));
-            let half = |place: usize| -> ArrayRef {
-                let texts = (0..pairs.len()).map(|pair| text(start(pair) + place));
-                Arc::new(texts.collect::<StringViewArray>())
+            let item_of_each = |item: usize| -> ArrayRef {
+                let starts = &pairs.value_offsets()[..pairs.len()];
+                let places = starts.iter().map(|start| *start as usize + item);
+                let items = places.map(|at| texts.is_valid(at).then(|| texts.value(at)));
+                Arc::new(items.collect::<StringViewArray>())
             };
-            (half(0), half(1))
+            (item_of_each(0), item_of_each(1))
         }
         _ => return Err(Misfit::Type),
     };

@@ -39,7 +39,6 @@ pub fn records(batch: &RecordBatch, view: Option<ScoreView>) -> Result<Vec<EpdRe
     (0..batch.num_rows()).map(|row| rows.record(row)).collect()
 }
 
-/// Whether records are read from a column of this name.
 #[cfg(feature = "parquet")]
 pub(crate) fn is_record_column(name: &str) -> bool {
     const OTHERS: [&str; 16] = [
@@ -116,7 +115,6 @@ impl RowViews {
     }
 }
 
-/// The columns of a batch that records are read from.
 #[derive(Debug)]
 pub(crate) struct RecordColumns<'b> {
     columns: BatchColumns<'b>,
@@ -280,9 +278,10 @@ impl<'b> RecordColumns<'b> {
             }
             // Operations that follow an incomplete FEN could be read as its missing fields.
             let is_whole = fen.split(' ').filter(|field| !field.is_empty()).count() >= 4;
-            let read =
-                if is_whole { None } else { fen::parse(fen.as_bytes(), Profile::Lenient).ok() };
-            return Ok(read.map_or_else(|| fen.into(), |read| read.position().to_string().into()));
+            if !is_whole && let Ok(read) = fen::parse(fen.as_bytes(), Profile::Lenient) {
+                return Ok(read.position().to_string().into());
+            }
+            return Ok(fen.into());
         }
         let boards = self.board.as_ref().filter(|boards| boards.is_valid(row));
         let Some(boards) = boards else {
@@ -296,11 +295,12 @@ impl<'b> RecordColumns<'b> {
 
     /// Whether operations have the counters, and they are not the fields of FEN.
     fn counters_are_operations(&self, row: usize, others: &[(&str, &str)]) -> bool {
-        let is_column =
-            |(entry, array): &(&StandardOpcode, ArrayRef)| is_counter(entry) && array.is_valid(row);
-        !self.has_fen_counters(row)
-            && (self.operations.iter().any(is_column)
-                || others.iter().any(|(name, _)| ["hmvc", "fmvn"].contains(name)))
+        if self.has_fen_counters(row) {
+            return false;
+        }
+        let mut columns = self.operations.iter();
+        columns.any(|(entry, array)| is_counter(entry) && array.is_valid(row))
+            || others.iter().any(|(name, _)| ["hmvc", "fmvn"].contains(name))
     }
 
     fn has_fen_counters(&self, row: usize) -> bool {
@@ -332,18 +332,20 @@ impl<'b> RecordColumns<'b> {
         {
             put(out, "ce", &ce.to_string());
         }
-        let depth = number_at(self.depth.as_ref(), row);
-        if let Some(depth) = depth.filter(|_| !has_other("acd")) {
+        if !has_other("acd")
+            && let Some(depth) = number_at(self.depth.as_ref(), row)
+        {
             put(out, "acd", &depth.to_string());
         }
-        let knodes = number_at(self.knodes.as_ref(), row);
-        if let Some(knodes) = knodes.filter(|_| !has_other("acn")) {
+        if !has_other("acn")
+            && let Some(knodes) = number_at(self.knodes.as_ref(), row)
+        {
             put(out, "acn", &(i128::from(knodes) * 1000).to_string());
         }
         // In a table of ours, the move of a record without `sm` is that of `pm` or `pv`.
         let has_move = has_other("sm")
             || self.others.is_some() && (self.has_line(row) || has_other("pm") || has_other("pv"));
-        if let Some(mv) = self.move_at(row).filter(|_| !has_move) {
+        if !has_move && let Some(mv) = self.move_at(row) {
             self.put_moves(row, "move", "sm", &mv, out)?;
         }
         Ok(())
@@ -367,20 +369,19 @@ impl<'b> RecordColumns<'b> {
 
     /// `cp` or `mate` as `ce`.
     fn score(&self, row: usize, fields: &str) -> Result<Option<i32>> {
-        let cp = number_at(self.cp.as_ref(), row).map(Evaluation::Centipawns);
-        let (name, evaluation) = match cp {
-            Some(cp) => ("cp", cp),
-            None => match number_at(self.mate.as_ref(), row) {
-                Some(moves) => ("mate", Evaluation::Mate(moves)),
-                None => return Ok(None),
-            },
+        let (name, evaluation) = if let Some(cp) = number_at(self.cp.as_ref(), row) {
+            ("cp", Evaluation::Centipawns(cp))
+        } else if let Some(moves) = number_at(self.mate.as_ref(), row) {
+            ("mate", Evaluation::Mate(moves))
+        } else {
+            return Ok(None);
         };
         let is_blacks = fields.split(' ').nth(1) == Some("b");
         let view = self.views.at(row).map_err(|error| {
             self.columns.invalid(row, name, "a score without a view").because(error)
         })?;
-        let is_turned = view == ScoreView::White && is_blacks;
-        let ce = evaluation.ce(is_turned);
+        let is_opponents = view == ScoreView::White && is_blacks;
+        let ce = evaluation.ce(is_opponents);
         ce.map(Some)
             .map_err(|error| self.columns.invalid(row, name, "not a score of EPD").because(error))
     }
@@ -491,13 +492,11 @@ fn is_counter(entry: &StandardOpcode) -> bool {
 
 /// Whether a column has text, also as a dictionary.
 fn is_text(array: &ArrayRef) -> bool {
-    use arrow_schema::DataType as T;
-    match array.data_type() {
-        T::Dictionary(_, value) => {
-            matches!(**value, T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null)
-        }
-        found => matches!(found, T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null),
-    }
+    let values = match array.data_type() {
+        arrow_schema::DataType::Dictionary(_, values) => values,
+        plain => plain,
+    };
+    values.is_string() || values.is_null()
 }
 
 // The text of a row becomes part of a line of EPD. These functions refuse every text that would not stay

@@ -169,7 +169,6 @@ impl GameTable {
     }
 }
 
-/// Writes the value of one column, if the game has it.
 fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool) {
     match own {
         C::Tag(name) if game.has_tag(name) => cells.text(game.tag(name).unwrap_or_default()),
@@ -251,8 +250,8 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
         None => clocks.push(None),
         Some(comment) => {
             let clock = clock_ms(comment).and_then(|clock| i32::try_from(clock).ok());
-            if let (Some(last), Some(_)) = (clocks.get_mut(ply), clock) {
-                *last = clock;
+            if clock.is_some() {
+                clocks[ply] = clock;
             }
         }
     });
@@ -261,12 +260,8 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
 
 /// A part of the evaluation of the position after each ply.
 fn evaluations(game: &Game, white_view: bool, part: fn(Score) -> Option<i32>) -> Vec<Option<i32>> {
-    let is_turned = |ply: usize| white_view && turn_after(game, ply) == Color::Black;
-    let seen = |(ply, ce): (usize, Option<i32>)| {
-        let value = part(Score::from_ce(ce?.into()).ok()?)?;
-        Some(if is_turned(ply) { -value } else { value })
-    };
-    let (mut stated, mut engines) = (Vec::new(), Vec::new());
+    let mut stated = Vec::new();
+    let mut engines = Vec::new();
     each_comment(game, |ply, comment| match comment {
         None => {
             stated.push(None);
@@ -280,8 +275,14 @@ fn evaluations(game: &Game, white_view: bool, part: fn(Score) -> Option<i32>) ->
             }
         }
     });
-    let scores = stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine));
-    scores.enumerate().map(seen).collect()
+    let mut values = Vec::with_capacity(stated.len());
+    for (ply, (stated, engine)) in stated.into_iter().zip(engines).enumerate() {
+        let score = stated.or(engine).and_then(|ce| Score::from_ce(ce.into()).ok());
+        let is_opponents = white_view && turn_after(game, ply) == Color::Black;
+        let value = score.and_then(part);
+        values.push(if is_opponents { value.map(|value| -value) } else { value });
+    }
+    values
 }
 
 fn centipawns(score: Score) -> Option<i32> {
@@ -301,7 +302,7 @@ fn moves_to_mate(score: Score) -> Option<i32> {
 fn has_evaluation(game: &Game) -> bool {
     let mut is_found = false;
     each_comment(game, |ply, comment| {
-        if let Some(comment) = comment.filter(|_| !is_found) {
+        if !is_found && let Some(comment) = comment {
             let is_stated = evaluation(comment, Color::White).is_some();
             is_found = is_stated || ply > 0 && engine_score(comment).is_some();
         }
@@ -309,7 +310,6 @@ fn has_evaluation(game: &Game) -> bool {
     is_found
 }
 
-/// The side to move after a ply.
 fn turn_after(game: &Game, ply: usize) -> Color {
     let first = game.start().position.turn();
     if ply.is_multiple_of(2) { !first } else { first }
@@ -318,7 +318,8 @@ fn turn_after(game: &Game, ply: usize) -> Color {
 /// Visits the moves of the main line. For each move, `visit` gets its ply, from 0, and `None`; then, for each
 /// comment on the move, the same ply and the comment.
 fn each_comment(game: &Game, mut visit: impl FnMut(usize, Option<&str>)) {
-    let (mut plies, mut depth) = (0_usize, 0_u32);
+    let mut plies = 0_usize;
+    let mut depth = 0_u32;
     for element in game.elements() {
         match element {
             Element::VariationBegin => depth += 1,

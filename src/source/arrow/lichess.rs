@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use super::cells::Kind;
 use super::records::{centipawns_of, depth_of, knodes_of, mate_of};
 use super::row::CellWriter;
-use super::table::{Columns, Layout, Table, TableOptions, unknown};
+use super::table::{Columns, Layout, Table};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::rules::Playable;
 use epdb_chess::model::{EpdRecord, Game, Opcode, Operand};
@@ -45,9 +45,7 @@ pub(crate) struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
 
 impl LichessEvaluationTable {
     pub(crate) fn new() -> Result<LichessEvaluationTable> {
-        let layout = Layout::new(&TableOptions::default(), &unknown)?;
-        let batch = layout.batch();
-        Ok(LichessEvaluationTable(Table::new(layout, batch)))
+        Ok(LichessEvaluationTable(Table::with_default_columns()?))
     }
 
     /// The columns.
@@ -55,7 +53,6 @@ impl LichessEvaluationTable {
         self.0.rows.schema()
     }
 
-    /// Returns the rows as a batch.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
@@ -71,15 +68,12 @@ impl LichessEvaluationTable {
                  `--where 'has(ce)'` takes the records that have it",
             ));
         }
-        self.0.push(|rows, out| {
-            rows.write(out, &mut |_, _| {}, |own, cell| put_evaluation(own, cell, record));
-            Ok(())
-        })
+        self.0.push_row(|column, cell| put_evaluation(column, cell, record))
     }
 }
 
-fn put_evaluation(own: EvaluationColumn, mut cells: CellWriter<'_>, record: &EpdRecord) {
-    let number = match own {
+fn put_evaluation(column: EvaluationColumn, mut cells: CellWriter<'_>, record: &EpdRecord) {
+    let number = match column {
         EvaluationColumn::Fen => return cells.text(&record.position().to_string()),
         EvaluationColumn::Line => {
             if let Some(line) = line_of(record) {
@@ -143,7 +137,6 @@ pub(crate) fn unknown_lichess_tags(game: &Game) -> u64 {
     game.tags().filter(is_lost).count() as u64
 }
 
-/// A column of the games of lichess.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LichessGameColumn {
     Tag(&'static str, Kind),
@@ -161,15 +154,12 @@ impl Columns for LichessGameColumn {
     }
 }
 
-/// The table of games of lichess.
 #[derive(Debug)]
 pub(crate) struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
 impl LichessGameTable {
     pub(crate) fn new() -> Result<LichessGameTable> {
-        let layout = Layout::new(&TableOptions::default(), &unknown)?;
-        let batch = layout.batch();
-        Ok(LichessGameTable(Table::new(layout, batch)))
+        Ok(LichessGameTable(Table::with_default_columns()?))
     }
 
     /// The columns.
@@ -177,42 +167,34 @@ impl LichessGameTable {
         self.0.rows.schema()
     }
 
-    /// Returns the rows as a batch.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
     /// Appends a game.
-    ///
-    /// # Errors
-    /// PGN cannot express the game.
     pub(crate) fn push(&mut self, game: &Game) -> Result<()> {
-        let movetext = movetext(game)?;
-        self.0.push(|rows, out| {
-            rows.write(out, &mut |_, _| {}, |own, mut cell| match own {
-                LichessGameColumn::Tag(name, kind) => put_tag(cell, game, name, kind),
-                LichessGameColumn::Movetext => cell.text(&movetext),
-            });
-            Ok(())
+        let movetext = movetext_line(game)?;
+        self.0.push_row(|column, mut cell| match column {
+            LichessGameColumn::Tag(name, kind) => put_tag(cell, game, name, kind),
+            LichessGameColumn::Movetext => cell.text(&movetext),
         })
     }
 }
 
 fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
-    let value = game.tag(name).filter(|_| game.has_tag(name));
-    match (value, kind) {
-        (None, _) => {}
-        (Some(value), Kind::Text) => cells.text(value),
-        (Some(value), _) => {
-            if let Ok(number) = value.parse::<i16>() {
-                cells.whole(number.into());
-            }
-        }
+    // `tag` has values for tags that the game lacks, too.
+    if !game.has_tag(name) {
+        return;
+    }
+    let Some(value) = game.tag(name) else { return };
+    if kind == Kind::Text {
+        cells.text(value);
+    } else if let Ok(number) = value.parse::<i16>() {
+        cells.whole(number.into());
     }
 }
 
-/// The movetext on one line, with comments and the result.
-fn movetext(game: &Game) -> Result<String> {
+fn movetext_line(game: &Game) -> Result<String> {
     let mut text = Vec::new();
     pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| Error::new("the movetext").because(error))?;

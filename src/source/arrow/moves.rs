@@ -61,7 +61,6 @@ impl Columns for MoveColumn {
     }
 }
 
-/// A move of a position.
 struct MoveRow<'a> {
     fen: &'a str,
     key: u64,
@@ -130,7 +129,8 @@ impl MoveRows {
         out: &mut Vec<u8>,
     ) {
         let fen = position.to_string();
-        let (key, playable) = (position_key(position), Playable::new(position).ok());
+        let key = position_key(position);
+        let playable = Playable::new(position).ok();
         for one in moves {
             let row = MoveRow { fen: &fen, key, playable: playable.as_ref(), cell, one };
             let mut other = |place, cell: CellWriter<'_>| other(one, place, cell);

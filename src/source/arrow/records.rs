@@ -51,7 +51,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A column of the table of records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum RecordColumn {
     Fen,
@@ -223,14 +222,15 @@ impl RestoredOperations {
         let record = row.record;
         match (operation.opcode, &operation.operands[..]) {
             (Opcode::CE, [Operand::Integer(ce)]) => {
-                let read = match score_of(record) {
-                    Some(Score::Centipawns(_)) => {
-                        centipawns_of(record, false).map(|it| Evaluation::Centipawns(it as i64))
-                    }
-                    _ => mate_of(record, false).map(|moves| Evaluation::Mate(moves as i64)),
+                let white_view = false;
+                let evaluation = match score_of(record) {
+                    Some(Score::Centipawns(_)) => centipawns_of(record, white_view)
+                        .map(|centipawns| Evaluation::Centipawns(centipawns as i64)),
+                    _ => mate_of(record, white_view).map(|moves| Evaluation::Mate(moves as i64)),
                 };
-                let read = read.and_then(|read| read.ce(false).ok());
-                self.ce && read.is_some_and(|read| i128::from(read) == *ce)
+                let is_opponents = false;
+                let restored = evaluation.and_then(|it| it.ce(is_opponents).ok());
+                self.ce && restored.is_some_and(|restored| i128::from(restored) == *ce)
             }
             (Opcode::ACD, operands) => {
                 let mut text = Vec::new();
@@ -335,7 +335,10 @@ impl RecordRows {
                 _ => others.push(operation),
             }
         }
-        let Some(place) = self.others.filter(|_| !others.is_empty()) else { return Ok(()) };
+        let Some(place) = self.others else { return Ok(()) };
+        if others.is_empty() {
+            return Ok(());
+        }
         let texts = others.iter().map(|operation| {
             let mut text = Vec::new();
             write_operands(&operation.operands, &mut text);
@@ -406,7 +409,6 @@ fn not_utf8(opcode: Opcode) -> Error {
     ))
 }
 
-/// Writes the value of one column, if the record has it.
 fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: bool) {
     let record = row.record;
     let position = record.position();

@@ -46,7 +46,6 @@ impl<'o> CellWriter<'o> {
         }
     }
 
-    /// Writes bytes.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         if self.kind == Kind::Bytes {
             self.begin();
@@ -127,7 +126,6 @@ impl<'o> CellWriter<'o> {
     }
 }
 
-/// Writes the end of a row.
 pub(super) fn end_row(out: &mut Vec<u8>) {
     out.extend_from_slice(&END.to_le_bytes());
 }

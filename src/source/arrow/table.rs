@@ -36,12 +36,10 @@ pub(super) trait Columns: Copy + 'static {
     }
 }
 
-/// The names of all columns of a table.
 pub(super) fn all_names<C: Columns>() -> Vec<String> {
     C::all().into_iter().map(|(name, ..)| name).collect()
 }
 
-/// A column of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Column<C> {
     name: String,
@@ -81,7 +79,6 @@ impl<C: Columns> Layout<C> {
         Ok(Layout { schema, columns, put, white_view: options.white_view })
     }
 
-    /// The schema of the batches.
     pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -189,6 +186,23 @@ impl<R> Table<R> {
 
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
         self.batch.finish()
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl<C: Columns> Table<Layout<C>> {
+    pub(super) fn with_default_columns() -> Result<Table<Layout<C>>> {
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
+        let batch = layout.batch();
+        Ok(Table::new(layout, batch))
+    }
+
+    /// Appends a row, whose values `put` writes.
+    pub(super) fn push_row(&mut self, put: impl FnMut(C, CellWriter<'_>)) -> Result<()> {
+        self.push(|layout, out| {
+            layout.write(out, &mut |_, _| {}, put);
+            Ok(())
+        })
     }
 }
 

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use super::{Part, shown};
 use epdb_chess::text::{Diagnostic, codes};
 
-/// A field of a line.
 pub(super) struct Field<'l> {
     pub(super) at: usize,
     pub(super) text: Cow<'l, [u8]>,
@@ -37,21 +36,18 @@ impl Field<'_> {
     /// fraction is left out.
     pub(super) fn number(&self) -> &[u8] {
         let text = self.text.trim_ascii();
-        let point = text.iter().position(|byte| *byte == b'.');
-        let is_zero = |place: usize| place > 0 && text[place + 1..].iter().all(|it| *it == b'0');
-        match point.filter(|place| is_zero(*place) && text[place - 1].is_ascii_digit()) {
-            Some(place) => &text[..place],
-            None => text,
-        }
+        let Some(point) = text.iter().position(|byte| *byte == b'.') else { return text };
+        let whole = &text[..point];
+        let has_digits = whole.last().is_some_and(u8::is_ascii_digit);
+        let is_whole = has_digits && text[point + 1..].iter().all(|byte| *byte == b'0');
+        if is_whole { whole } else { text }
     }
 }
 
 /// The bytes that separate fields. The header shows which of them a table has.
 const SEPARATORS: [u8; 4] = *b",;\t|";
 
-/// A kind of table.
 pub(crate) struct TableKind {
-    /// The names of the columns.
     pub(super) names: &'static [&'static str],
     /// Other names of columns, each with the index of its column.
     pub(super) aliases: &'static [(&'static str, usize)],
@@ -70,15 +66,13 @@ pub(crate) struct TableKind {
 impl TableKind {
     /// The columns of a file, found in its first bytes. If there is a header, it is in these bytes.
     pub(crate) fn columns(&'static self, start: &[u8]) -> Columns {
-        self.header(start).unwrap_or_else(|| Columns {
-            kind: self,
-            separator: first_line(start).map_or(b',', |line| self.likely_separator(&line)),
-            places: (0..self.names.len())
-                .map(|it| Some(it).filter(|it| *it < self.without_header))
-                .collect(),
-            count: self.without_header,
-            has_header: false,
-        })
+        if let Some(columns) = self.header(start) {
+            return columns;
+        }
+        let separator = first_line(start).map_or(b',', |line| self.likely_separator(&line));
+        let count = self.without_header;
+        let places = (0..self.names.len()).map(|it| (it < count).then_some(it)).collect();
+        Columns { kind: self, separator, places, count, has_header: false }
     }
 
     /// The columns that the first line of a text names; `None` if that line is not a header. The header
@@ -104,7 +98,6 @@ impl TableKind {
     }
 }
 
-/// The columns of a file.
 #[derive(Clone)]
 pub(crate) struct Columns {
     kind: &'static TableKind,
@@ -127,7 +120,6 @@ impl Columns {
         Columns { kind, separator, places, count: fields.len(), has_header: true }
     }
 
-    /// True if the file has this column.
     pub(crate) fn has(&self, column: usize) -> bool {
         self.places[column].is_some()
     }
@@ -226,9 +218,6 @@ impl Columns {
     }
 
     /// A required column of a line.
-    ///
-    /// # Errors
-    /// The line does not have it.
     pub(super) fn required<'f, 'l>(
         &self,
         whole: &Part<'_>,

@@ -82,9 +82,9 @@ pub(crate) fn parse_line(
     let Evaluated { fen, evals, .. } = evaluated;
     let fen = Part::new(line, fen.as_bytes());
     let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
-    let best = deepest(&evals).and_then(|best| Some((best, best.pvs.first()?)));
-    let (best, variation) =
-        best.ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"))?;
+    let Some((best, variation)) = deepest(&evals) else {
+        return Err(whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"));
+    };
     // The column of a number is not known, so its diagnostic has the column of the moves.
     let place = Part::new(line, variation.line.as_bytes());
     let moves = place.read_moves(record.position(), warnings);
@@ -106,12 +106,12 @@ pub(crate) fn parse_line(
     Ok(Line::Record(record))
 }
 
-/// The deepest analysis with a variation. Among equally deep analyses, the analysis with the most
+/// The deepest analysis with a variation, and its first variation. Among equally deep analyses, the analysis with the most
 /// nodes counts. If several have the most nodes, the first of them counts.
-fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
+fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<(&'a Analysis<'l>, &'a Variation<'l>)> {
     let rank = |analysis: &Analysis<'_>| (analysis.depth, analysis.knodes);
-    let with_variation = all.iter().filter(|analysis| !analysis.pvs.is_empty());
-    with_variation.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    let with_variation = all.iter().filter_map(|analysis| Some((analysis, analysis.pvs.first()?)));
+    with_variation.reduce(|best, next| if rank(next.0) > rank(best.0) { next } else { best })
 }
 
 /// The score from the view of the side to move. In the file, the score is from the view of White,
@@ -137,10 +137,10 @@ fn ce_of(
 
 /// The error about text that is not a JSON object with an evaluated position.
 fn refused(whole: &Part<'_>, error: &serde_json::Error) -> Diagnostic {
-    const MOST: usize = 120;
+    const MAX_CHARS: usize = 120;
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
-    let what: String = what.chars().take(MOST).collect();
+    let what: String = what.chars().take(MAX_CHARS).collect();
     let at = whole.at + error.column().saturating_sub(1);
     Part { at, ..*whole }.error(codes::E_LINE_JSON, format!("no evaluated position: {what}"))
 }

@@ -18,7 +18,6 @@ pub(super) struct Part<'l> {
     pub(super) text: &'l [u8],
 }
 
-/// Parser of positions.
 pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 
@@ -26,6 +25,7 @@ impl<'l> Part<'l> {
     /// Makes a part of a line from `text`, which is usually a slice of `line`. If the text had
     /// escapes, it is not a slice of the line, and the offset is 0.
     pub(super) fn new(line: &[u8], text: &'l [u8]) -> Part<'l> {
+        // If the text begins before the line, the difference wraps, and is larger than any line.
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;
         Part { at: if is_within { start } else { 0 }, text }
@@ -115,10 +115,11 @@ fn cut(word: &Part<'_>, rest: &Part<'_>) -> Diagnostic {
 
 /// Bytes of a line for a message.
 pub(super) fn shown(text: &[u8]) -> String {
-    const MOST: usize = 40;
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
-    let mut shown: String = text.chars().take(MOST).filter(|c| !c.is_control()).collect();
-    if text.chars().nth(MOST).is_some() {
+    const MAX_CHARS: usize = 40;
+    // A character has at most four bytes.
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MAX_CHARS)]);
+    let mut shown: String = text.chars().take(MAX_CHARS).filter(|c| !c.is_control()).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         shown.push('…');
     }
     format!("`{shown}`")

@@ -50,7 +50,6 @@ pub(crate) static TABLE: TableKind = TableKind {
     is_header,
 };
 
-/// Columns of numbers, with their opcodes.
 const NUMBERS: [(Column, Opcode); 4] = [
     (Column::Rating, private(b"rating")),
     (Column::RatingDeviation, private(b"rating_dev")),
@@ -58,7 +57,6 @@ const NUMBERS: [(Column, Opcode); 4] = [
     (Column::NbPlays, private(b"plays")),
 ];
 
-/// Columns of text, with their opcodes.
 const TEXTS: [(Column, Opcode); 4] = [
     (Column::PuzzleId, Opcode::ID),
     (Column::Themes, Opcode::C0),
@@ -100,7 +98,6 @@ pub(crate) fn parse_line(
 ) -> Result<Line, Diagnostic> {
     let Some(whole) = Part::from_line(line) else { return Ok(Line::Blank) };
     let Some(fields) = columns.split(&whole, warnings)? else { return Ok(Line::Comment) };
-    let get = |column: Column| columns.get(&fields, column as usize);
     let needed = |column: Column| columns.required(&whole, &fields, column as usize);
     let before =
         needed(Column::Fen)?.part().read_position(fen::parse_line, options.profile, warnings)?;
@@ -109,20 +106,21 @@ pub(crate) fn parse_line(
     let best = moves.iter().take(1).cloned().collect();
     put(&mut record, Opcode::BM, best);
     put(&mut record, Opcode::PV, moves);
-    let get = |column: Column| get(column).filter(|field| !field.is_missing());
+    let get =
+        |column: Column| columns.get(&fields, column as usize).filter(|field| !field.is_missing());
     for (column, opcode) in NUMBERS {
-        let number = get(column).map(|field| number(column, field));
-        put(&mut record, opcode, number.transpose()?.into_iter().collect());
+        if let Some(field) = get(column) {
+            put(&mut record, opcode, vec![number(column, field)?]);
+        }
     }
     for (column, opcode) in TEXTS {
-        let text = get(column).map(|field| match column {
-            Column::GameUrl => game_url(field),
-            _ => string(field),
-        });
-        put(&mut record, opcode, text.transpose()?.into_iter().collect());
+        let Some(field) = get(column) else { continue };
+        let text = if column == Column::GameUrl { game_url(field)? } else { string(field)? };
+        put(&mut record, opcode, vec![text]);
     }
-    let date = get(Column::DailyDate);
-    put(&mut record, DAILY_DATE, date.map(time).transpose()?.into_iter().collect());
+    if let Some(field) = get(Column::DailyDate) {
+        put(&mut record, DAILY_DATE, vec![time(field)?]);
+    }
     Ok(Line::Record(record))
 }
 

@@ -129,7 +129,7 @@ impl Connector {
     fn new_client(&self, allows_http: bool) -> reqwest::Result<reqwest::Client> {
         let redirects = match self.redirects {
             0 => Policy::none(),
-            most => Policy::limited(most),
+            maximum => Policy::limited(maximum),
         };
         // This fails only if the program has chosen another implementation of TLS already.
         rustls::crypto::ring::default_provider().install_default().ok();
@@ -148,7 +148,6 @@ impl Connector {
 #[derive(Debug)]
 struct Client(reqwest::Client);
 
-/// The future of an answer.
 type Answering<'f> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'f>>;
 
 impl HttpService for Client {

@@ -31,9 +31,6 @@ pub(crate) struct RemoteFolder {
 
 impl RemoteFolder {
     /// Opens the folder at an address. It may have a manifest of this name.
-    ///
-    /// # Errors
-    /// The address cannot be written or read.
     pub(crate) fn open(address: &Path, manifest: &str) -> Result<RemoteFolder> {
         if !address.starts_with("s3://") {
             let what = "a web server is only read: write to s3://BUCKET/PREFIX or to a folder";

@@ -58,9 +58,6 @@ impl fmt::Debug for RemoteObject {
 
 impl RemoteObject {
     /// The object at an address.
-    ///
-    /// # Errors
-    /// The address is not valid.
     pub(super) fn new(address: &Path) -> Result<RemoteObject> {
         let name: Arc<str> = name_of(address).into();
         let address = address.to_string_lossy();
@@ -75,11 +72,8 @@ impl RemoteObject {
 
     /// Starts to read the object from its first byte. The first request is for the first bytes only,
     /// because they may show that the rest is not read in order.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(super) fn stream(self) -> Result<RemoteStream> {
-        let progress = (0, Instant::now());
+        let progress = Progress { at: 0, time: Instant::now() };
         if let Some((version, chunk)) = self.head()? {
             return Ok(RemoteStream {
                 object: self,
@@ -125,9 +119,6 @@ impl RemoteObject {
     }
 
     /// A text that changes whenever the content of the object changes.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(super) fn stamp(&self) -> Result<String> {
         let answer = self.get(GetOptions { head: true, ..GetOptions::default() })?;
         let modified = answer.extensions.get::<LastModified>().map(|it| it.0.clone());
@@ -135,7 +126,6 @@ impl RemoteObject {
         Ok(meta.e_tag.unwrap_or_else(|| format!("{} {modified:?}", meta.size)))
     }
 
-    /// The properties of the object.
     fn meta(&self) -> Result<object_store::ObjectMeta> {
         Ok(self.get(GetOptions { head: true, ..GetOptions::default() })?.meta)
     }
@@ -240,8 +230,14 @@ pub(super) struct RemoteStream {
     chunk: Bytes,
     /// Number of connections in sequence that broke before a byte was received.
     restarts: usize,
-    /// Value of `at` when the last [`MIN_PROGRESS`] bytes were complete, and the time.
-    progress: (u64, Instant),
+    progress: Progress,
+}
+
+/// The moment at which the last [`MIN_PROGRESS`] bytes were complete.
+struct Progress {
+    /// Number of bytes that were received.
+    at: u64,
+    time: Instant,
 }
 
 impl RemoteStream {
@@ -253,8 +249,8 @@ impl RemoteStream {
                 Some(Ok(bytes)) => {
                     self.at += bytes.len() as u64;
                     self.restarts = 0;
-                    if self.at - self.progress.0 >= MIN_PROGRESS {
-                        self.progress = (self.at, Instant::now());
+                    if self.at - self.progress.at >= MIN_PROGRESS {
+                        self.progress = Progress { at: self.at, time: Instant::now() };
                     }
                     return Ok(bytes);
                 }
@@ -279,7 +275,7 @@ impl RemoteStream {
             Error::new(what).in_source(Arc::clone(&self.object.name))
         };
         self.restarts += 1;
-        let is_slow = self.progress.1.elapsed() > RemoteSettings::get()?.patience();
+        let is_slow = self.progress.time.elapsed() > RemoteSettings::get()?.patience();
         if self.restarts > RESTARTS || is_slow {
             let why = cause.map_or_else(String::new, |cause| {
                 format!(": {}", without_addresses(&cause.to_string(), &self.object.query))
@@ -324,9 +320,6 @@ impl Read for RemoteStream {
 }
 
 /// Time between two checks of an object that a server serves.
-///
-/// # Errors
-/// A variable of the environment is not valid.
 pub(super) fn check_interval() -> Result<Duration> {
     Ok(RemoteSettings::get()?.check)
 }

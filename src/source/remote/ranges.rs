@@ -59,12 +59,12 @@ struct Sequence {
 impl RangeFile {
     /// Opens an archive by one request, for its last bytes. `size` is its size if that is known. `None` if the server does
     /// not send ranges, or does not name the version that it sends.
-    ///
-    /// # Errors
-    /// The object cannot be read.
     pub(crate) fn open(object: RemoteObject, size: Option<u64>) -> Result<Option<RangeFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let tail = size.filter(|size| *size <= WHOLE).map_or(TAIL, |size| size.max(TAIL));
+        let tail = match size {
+            Some(size) if size <= WHOLE => size.max(TAIL),
+            _ => TAIL,
+        };
         let range = Some(GetRange::Suffix(tail));
         let options = GetOptions { range, ..GetOptions::default() };
         let answer = match wait_for(object.store.get_opts(&object.key, options))? {
@@ -107,7 +107,7 @@ impl RangeFile {
         let mut missing = Vec::new();
         for number in numbers {
             match self.cache.get(&(self.id, *number)) {
-                Some(page) => drop(pages.insert(*number, page)),
+                Some(page) => _ = pages.insert(*number, page),
                 None => missing.push(*number),
             }
         }
@@ -144,9 +144,11 @@ impl RangeFile {
     fn read_ahead(&self, run: &mut Range<u64>) {
         let mut sequences = self.sequences.lock().unwrap_or_else(PoisonError::into_inner);
         let before = sequences.iter().position(|sequence| sequence.next == run.start);
-        if let Some(Sequence { len, .. }) = before.map(|place| sequences.remove(place)) {
-            let most = (MAX_REQUEST / PAGE).min(capacity() / 4);
-            let end = (run.start + (2 * len).min(most)).min(self.size().div_ceil(PAGE));
+        if let Some(place) = before {
+            let len = sequences.remove(place).len;
+            // Pages that are read ahead take at most a quarter of the cache.
+            let max_pages = (MAX_REQUEST / PAGE).min(capacity() / 4);
+            let end = (run.start + (2 * len).min(max_pages)).min(self.size().div_ceil(PAGE));
             while run.end < end && self.cache.get(&(self.id, run.end)).is_none() {
                 run.end += 1;
             }
@@ -196,13 +198,13 @@ impl ReadRanges for RangeFile {
     }
 }
 
-/// The first pages that have one of the ranges, at most `most` pages.
-fn first_pages<'r>(ranges: impl Iterator<Item = &'r Range<u64>>, most: u64) -> BTreeSet<u64> {
+/// The first pages that have one of the ranges.
+fn first_pages<'r>(ranges: impl Iterator<Item = &'r Range<u64>>, max_pages: u64) -> BTreeSet<u64> {
     let mut numbers = BTreeSet::new();
     for range in ranges {
         // An archive with false lengths has ranges of very many pages.
-        numbers.extend(pages_of(range).take(most as usize));
-        while numbers.len() as u64 > most {
+        numbers.extend(pages_of(range).take(max_pages as usize));
+        while numbers.len() as u64 > max_pages {
             numbers.pop_last();
         }
     }

@@ -28,9 +28,6 @@ pub(super) struct RemoteSettings {
 
 impl RemoteSettings {
     /// The settings of this process.
-    ///
-    /// # Errors
-    /// A variable has a value that is not valid. The error names it.
     pub(super) fn get() -> Result<&'static RemoteSettings> {
         static SETTINGS: OnceLock<RemoteSettings> = OnceLock::new();
         if let Some(settings) = SETTINGS.get() {

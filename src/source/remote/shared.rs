@@ -12,7 +12,6 @@ use super::settings::RemoteSettings;
 use epdb_archive::pages::PAGE;
 use epdb_chess::error::{Error, Result, panic_text};
 
-/// A page of an archive.
 pub(super) type Page = Arc<[u8]>;
 
 /// Number of pages that a process keeps.
@@ -34,17 +33,14 @@ pub(super) struct Shared {
 }
 
 /// The state that the objects of this process share.
-///
-/// # Errors
-/// The runtime cannot be started.
 pub(super) fn shared() -> Result<&'static Shared> {
     // A forked process has none of the threads of its parent, and a thread of the parent may have held a lock
     // of what it shares. So it makes its own. This lock is held only while a reference is copied.
     static SHARED: Mutex<Option<&'static Shared>> = Mutex::new(None);
-    let current = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
     let of_process = |shared: &&Shared| shared.process == process;
-    if let Some(shared) = current().filter(of_process) {
+    if let Some(shared) = lock().filter(of_process) {
         return Ok(shared);
     }
     let made = Shared {
@@ -53,7 +49,7 @@ pub(super) fn shared() -> Result<&'static Shared> {
         clients: Mutex::default(),
         pages: Cache::new(capacity() as usize),
     };
-    let mut current = current();
+    let mut current = lock();
     if let Some(shared) = current.filter(of_process) {
         return Ok(shared);
     }
@@ -63,9 +59,6 @@ pub(super) fn shared() -> Result<&'static Shared> {
 }
 
 /// Waits for an answer. Any thread may call this function.
-///
-/// # Errors
-/// A thread or the runtime cannot be started.
 pub(super) fn wait_for<F>(answer: F) -> Result<F::Output>
 where
     F: Future<Output: Send> + Send,

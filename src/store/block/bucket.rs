@@ -39,8 +39,7 @@ pub(super) fn read_number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Writes a count in groups of seven bits, the lowest group first. Every byte but the last has its
-/// high bit set.
+/// Writes a count in groups of seven bits, the lowest first; all but the last have the high bit.
 pub(super) fn write_count(mut count: u32, out: &mut Vec<u8>) {
     while count >= 0x80 {
         out.push(count as u8 | 0x80);
@@ -54,10 +53,10 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
     for (place, &byte) in bytes.iter().enumerate().take(5) {
         count |= usize::from(byte & 0x7f) << (7 * place);
         if byte < 0x80 {
-            return match count {
-                _ if place > 0 && byte == 0 => Err(Damage("a count has a needless byte")),
-                _ => Ok((count, &bytes[place + 1..])),
-            };
+            if byte == 0 && place > 0 {
+                return Err(Damage("a count has a needless byte"));
+            }
+            return Ok((count, &bytes[place + 1..]));
         }
     }
     Err(Damage("a count does not end"))
@@ -96,7 +95,6 @@ impl Stub<'_> {
 /// Length of a stub after its board.
 const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
-/// One entry of a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BucketEntry<'a> {
     pub fingerprint: u8,
@@ -106,8 +104,7 @@ pub(crate) struct BucketEntry<'a> {
 }
 
 impl Payload<'_> {
-    /// Number of bytes that the entry takes in a bucket, including its bytes in the arrays of
-    /// fingerprints and lengths.
+    /// Number of bytes that the entry takes in a bucket, with those of its fingerprint and length.
     pub(crate) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
@@ -155,7 +152,6 @@ fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&id.to_bytes()), body)
 }
 
-/// A view of a bucket.
 #[derive(Copy, Clone)]
 pub(crate) struct Bucket<'a> {
     crc: u32,
@@ -197,7 +193,6 @@ impl<'a> Bucket<'a> {
         self.arrays[..self.count].get(nth).map(|&fingerprint| (fingerprint, *length))
     }
 
-    /// The bytes of all entries.
     #[inline]
     fn entries_bytes(&self) -> &'a [u8] {
         &self.arrays[2 * self.count..]
@@ -246,7 +241,6 @@ impl<'a> Entries<'a> {
         self.cursor
     }
 
-    /// The next entry with this fingerprint.
     #[inline]
     pub(crate) fn next_with(&mut self, fingerprint: u8) -> Option<Result<BucketEntry<'a>>> {
         match self.skip_to(fingerprint) {

@@ -34,8 +34,7 @@ const HEADER_CRC: usize = 12;
 const COMMIT: usize = 16;
 const HEADER: usize = 24;
 
-/// The bucket that has the entries of a key, and the fingerprint by which these entries are found
-/// in the bucket.
+/// The bucket of the entries of a key, and the fingerprint that finds them in the bucket.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct KeySlot {
     pub bucket: u32,
@@ -61,8 +60,7 @@ pub(crate) struct BlockShape {
 }
 
 impl BlockShape {
-    /// Reads the shape from the first bytes of a block of this length, which must be enough for its
-    /// directory.
+    /// Reads the shape of a block of this length from its start, which has the whole directory.
     pub(crate) fn parse(bytes: &[u8], len: usize) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let buckets = word(header, BUCKET_COUNT);
@@ -87,7 +85,6 @@ impl BlockShape {
     }
 }
 
-/// Damage of a directory.
 pub(crate) const PAST_THE_END: Damage = Damage("the directory points past the end of the block");
 
 /// View of a block. Each part is checked before it is used.
@@ -122,13 +119,11 @@ impl<'a> Block<'a> {
         Block { number, shape, head, data, skipped: 0 }
     }
 
-    /// The same block with only these bytes of its buckets. `skipped` is the length of the buckets
-    /// before them.
+    /// The same block with only these bytes of its buckets, behind `skipped` bytes of others.
     pub(crate) fn with_part(self, skipped: usize, data: &'a [u8]) -> Block<'a> {
         Block { data, skipped, ..self }
     }
 
-    /// The bytes of the buckets.
     #[inline]
     pub(crate) fn data(&self) -> &'a [u8] {
         self.data
@@ -139,7 +134,6 @@ impl<'a> Block<'a> {
         self.shape
     }
 
-    /// Length of the block.
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.data.len()
     }
@@ -153,7 +147,6 @@ impl<'a> Block<'a> {
         word(self.head, ENTRY_COUNT)
     }
 
-    /// Number of buckets.
     #[inline]
     pub(crate) fn buckets(&self) -> u32 {
         self.shape.buckets
@@ -187,7 +180,6 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Prefetches the directory entry of a bucket.
     #[inline]
     pub(crate) fn prefetch_directory(&self, bucket: u32) {
         if let Some(byte) = self.head.get(end_at(bucket)) {

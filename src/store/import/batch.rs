@@ -39,11 +39,15 @@ pub(super) struct Arena(Vec<u8>);
 impl Arena {
     /// The encoded record; empty if the record is discarded.
     pub(super) fn record(&self, new: &Incoming) -> &[u8] {
-        let record = |start: usize| {
-            let (len, rest) = self.0.get(start..)?.split_first_chunk()?;
-            rest.get(..u32::from_le_bytes(*len) as usize)
+        if new.is_discarded() {
+            return &[];
+        }
+        let Some((len, rest)) =
+            self.0.get(new.at as usize..).and_then(|rest| rest.split_first_chunk())
+        else {
+            return &[];
         };
-        if new.is_discarded() { &[] } else { record(new.at as usize).unwrap_or_default() }
+        rest.get(..u32::from_le_bytes(*len) as usize).unwrap_or_default()
     }
 
     /// Touches all records first, because they are scattered over the arena: their cache misses
@@ -86,12 +90,10 @@ impl Batch {
         Batch { arena, index: with_capacity(limit / 32), limit }
     }
 
-    /// Adds a record under its key.
     pub(super) fn push(&mut self, key: u64, record: &EpdRecord) -> Result<(), EncodeError> {
         self.put(key, |bytes| record::encode(record, bytes))
     }
 
-    /// Adds an encoded record under its key.
     pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
         self.put(key, |bytes| {
             bytes.extend_from_slice(record);
@@ -142,13 +144,15 @@ impl Batch {
             let limit = MAX_BYTES as u64;
             return Err(EncodeError::LimitExceeded { what, found: at as u64, limit });
         }
-        bytes.extend_from_slice(&[0; 4]);
+        // Room for the length, which is known only after the record is encoded.
+        bytes.extend_from_slice(&0_u32.to_le_bytes());
+        let start = bytes.len();
         if let Err(error) = encode(bytes) {
             bytes.truncate(at);
             return Err(error);
         }
-        let len = (bytes.len() - at - 4) as u32;
-        bytes[at..at + 4].copy_from_slice(&len.to_le_bytes());
+        let len = (bytes.len() - start) as u32;
+        bytes[at..start].copy_from_slice(&len.to_le_bytes());
         let nth = self.index.len() as u32;
         self.index.push(Incoming { key, at: at as u32, nth });
         Ok(())

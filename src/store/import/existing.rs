@@ -101,8 +101,7 @@ impl LoadedBlock {
 }
 
 impl<'b> MergedEntry<'b> {
-    /// Makes an entry from the stub of an overflow position (a position with more records than fit
-    /// into a block).
+    /// Makes an entry from the stub of a position with more records than fit into a block.
     pub(super) fn from_stub(position: PositionId<'b>, stub: Stub<'b>) -> MergedEntry<'b> {
         let payload = MergedPayload::Kept(Payload::Stub(stub));
         MergedEntry { key: position.key, import_number: 0, payload }
@@ -123,7 +122,6 @@ impl<'b> MergedEntry<'b> {
         }
     }
 
-    /// The packed identity board.
     pub(super) fn board(&self) -> &[u8] {
         match self.payload() {
             Payload::Record(record) => record::board_of(record).unwrap_or_default(),
@@ -174,7 +172,6 @@ impl LoadedBlocks {
 /// A place between loaded entries.
 #[derive(Copy, Clone, Default)]
 pub(super) struct EntryCursor {
-    /// Index of a loaded block.
     block: usize,
     entry: usize,
 }
@@ -231,15 +228,19 @@ impl<'t> ExistingBlocks<'t> {
     /// taken in order.
     pub(super) fn take(&mut self, number: u64, blocks: u64) -> Range<EntryCursor> {
         let start = self.taken;
-        let ends =
-            self.loaded.0.iter().enumerate().skip(start.block).find_map(|(block, loaded)| {
-                let first = if block == start.block { start.entry } else { 0 };
-                let left = loaded.entries.get(first..).unwrap_or_default();
-                let mine = left.partition_point(|entry| fast_range(entry.key, blocks).0 <= number);
-                (mine < left.len()).then_some(EntryCursor { block, entry: first + mine })
-            });
-        self.taken = ends.unwrap_or(EntryCursor { block: self.loaded.0.len(), entry: 0 });
-        start..self.taken
+        // The new block ends before the first entry of a later one, or else with all loaded blocks.
+        let mut end = EntryCursor { block: self.loaded.0.len(), entry: 0 };
+        for (block, loaded) in self.loaded.0.iter().enumerate().skip(start.block) {
+            let first = if block == start.block { start.entry } else { 0 };
+            let left = loaded.entries.get(first..).unwrap_or_default();
+            let mine = left.partition_point(|entry| fast_range(entry.key, blocks).0 <= number);
+            if mine < left.len() {
+                end = EntryCursor { block, entry: first + mine };
+                break;
+            }
+        }
+        self.taken = end;
+        start..end
     }
 
     pub(super) const fn loaded(&self) -> &LoadedBlocks {

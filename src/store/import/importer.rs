@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::batch::Batch;
 use super::merge::merge;
 use super::resolve::Resolver;
-use super::sorted::{RunRecords, SortedRecords};
+use super::sorted::{RunRecords, SortedRecords, run_buffer_bytes};
 use super::{ImportConflict, ImportOptions, ImportReport};
 use crate::error::{Result as Inner, StoreError, damaged, guarded};
 use crate::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
@@ -74,13 +74,12 @@ pub struct Importer<S: Borrow<Store>> {
     /// Change of the tally ledger in the next commit. The ledger has the origin of tallies and the
     /// digests of the counted games.
     ledger: Option<LedgerChange>,
-    /// Games for the next commit.
     games: NewGames,
     failed: bool,
 }
 
 /// Number of runs that are merged together in any memory.
-const LEAST_RUNS: usize = 16;
+const MIN_RUNS: usize = 16;
 
 /// Marks a store while an import runs.
 struct Running(Arc<AtomicBool>);
@@ -129,8 +128,8 @@ impl<S: Borrow<Store>> Importer<S> {
             let waiting = WaitingRuns::read(&transaction, &meta)?;
             Ok((journal::list(&transaction, &meta)?, meta, waiting))
         })?;
-        let next_id = meta.imports;
-        let fresh = ImportInfo {
+        let mut id = meta.imports;
+        let mut info = ImportInfo {
             source: source.to_string(),
             digest: options.digest,
             duplicates: options.duplicates(),
@@ -140,46 +139,50 @@ impl<S: Borrow<Store>> Importer<S> {
             first_import_number: meta.next_import_number,
             counts: ImportCounts::default(),
         };
-        let is_interrupted = |(id, info): &(u64, ImportInfo)| match info.state {
-            ImportState::Unfinished => true,
-            ImportState::Delivered => !store.delivered().contains(id),
-            _ => false,
-        };
-        let is_this = |(_, info): &(u64, ImportInfo)| {
-            info.source == source || (info.digest.is_some() && info.digest == options.digest)
-        };
         let line = match &waiting {
             Some(waiting) => Some(guarded(path, || waiting.line(&imports).cloned())?),
             None => None,
         };
-        let mut lines = (0..).zip(imports).collect::<Vec<_>>().into_iter().rev();
-        let interrupted = lines.find(|line| is_this(line) && is_interrupted(line));
+        let interrupted = (0..).zip(imports).filter(|(id, earlier)| {
+            let has_same_digest = earlier.digest.is_some() && earlier.digest == options.digest;
+            let is_interrupted = match earlier.state {
+                ImportState::Unfinished => true,
+                ImportState::Delivered => !store.delivered().contains(id),
+                ImportState::Finished | ImportState::GivenUp => false,
+            };
+            is_interrupted && (earlier.source == source || has_same_digest)
+        });
+        let interrupted = interrupted.last();
+        // Only one import can have records that wait. Those of another one are merged first.
         if let (Some(waiting), Some(line)) = (&waiting, line)
             && interrupted.as_ref().is_none_or(|(id, _)| *id != waiting.import)
         {
             let running = merge_waiting(store, running, waiting, line)?;
             return Importer::begin_alone(owner, running, source, options);
         }
-        let (id, info, pending, given_up) = match interrupted {
-            None => (next_id, fresh, None, None),
-            Some((id, _)) if options.restart => (next_id, fresh, None, Some(id)),
-            Some((_, info)) if !info.has_same_settings(&fresh) => {
+        let mut pending = None;
+        let mut given_up = None;
+        match interrupted {
+            None => {}
+            Some((earlier_id, _)) if options.restart => given_up = Some(earlier_id),
+            Some((_, earlier)) if !earlier.has_same_settings(&info) => {
                 return Err(StoreError::SettingsChanged {
                     path: path.clone(),
-                    source_name: info.source.clone(),
-                    line: info.place.line(),
-                    found: info.settings_text(),
+                    source_name: earlier.source.clone(),
+                    line: earlier.place.line(),
+                    found: earlier.settings_text(),
                 });
             }
-            Some((id, info)) => {
-                let place = info.place;
-                (id, ImportInfo { digest: options.digest, ..info }, Some(place), None)
+            Some((earlier_id, earlier)) => {
+                id = earlier_id;
+                pending = Some(earlier.place);
+                info = ImportInfo { digest: options.digest, ..earlier };
             }
-        };
+        }
         // An import that is given up gives up its runs too.
-        let runs = match waiting.filter(|_| given_up.is_none()) {
-            Some(waiting) => Some(open_runs(store, &info.source, &waiting)?),
-            None => None,
+        let runs = match waiting {
+            Some(waiting) if given_up.is_none() => Some(open_runs(store, &info.source, &waiting)?),
+            _ => None,
         };
         let batch = Batch::new(store.batch_bytes);
         Ok(Importer {
@@ -285,14 +288,14 @@ impl<S: Borrow<Store>> Importer<S> {
         let shared = &self.store.borrow().shared;
         let key = (shared.key)(position_key(record.position()));
         self.batch.push(key, record).map_err(|error| shared.cannot_encode(error))?;
-        self.settle(place)
+        self.commit_if_full(place)
     }
 
     /// Like [`Importer::push_from`], for a record in its binary form, with the key of its position
     /// ([`board_key`](epdb_chess::codec::key::board_key)). The bytes must be those that the codec wrote.
     pub fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
         self.collect_keyed(key, record)?;
-        self.settle(place)
+        self.commit_if_full(place)
     }
 
     /// True if an interrupted import has committed the part of the source that ends at this place.
@@ -355,7 +358,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Sets the place of the source. Then commits if enough records wait, or writes a full batch as a run.
-    fn settle(&mut self, place: Checkpoint) -> Result<()> {
+    fn commit_if_full(&mut self, place: Checkpoint) -> Result<()> {
         self.info.place = place;
         let waiting = self.waiting() + self.batch.len() as u64;
         let enough = self.options.commit_every.map_or(runs::MAX_RECORDS, NonZeroU64::get);
@@ -363,10 +366,10 @@ impl<S: Borrow<Store>> Importer<S> {
             return self.commit(ImportState::Unfinished);
         }
         if self.batch.is_full() {
-            self.put_off()?;
+            self.write_waiting_run()?;
             // The buffers of more runs would not fit into memory.
-            let most = (self.merge_bytes() / 2 / BLOCK).max(LEAST_RUNS);
-            if self.runs.as_ref().is_some_and(|runs| runs.runs.len() >= most) {
+            let max_runs = (run_buffer_bytes(self.merge_bytes()) / BLOCK).max(MIN_RUNS);
+            if self.runs.as_ref().is_some_and(|runs| runs.runs.len() >= max_runs) {
                 self.commit(ImportState::Unfinished)?;
             }
         }
@@ -379,13 +382,15 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Writes the batch as a run, and names it in the journal. The records then wait for the next commit.
-    fn put_off(&mut self) -> Result<()> {
+    fn write_waiting_run(&mut self) -> Result<()> {
         self.failed = true;
         self.append_run()?;
         let store: &Store = self.store.borrow();
         let path = &store.shared.path;
         // Until a new store has its name, nothing of it outlives the process.
-        if let Some(runs) = self.runs.as_mut().filter(|_| store.has_its_name()) {
+        if store.has_its_name()
+            && let Some(runs) = &mut self.runs
+        {
             let named = runs.set_name(path).and_then(|()| runs.sync());
             named.map_err(|error| StoreError::Io { path: path.clone(), error })?;
             let waiting = WaitingRuns { import: self.id, runs: runs.runs.clone() };
@@ -434,13 +439,12 @@ impl<S: Borrow<Store>> Importer<S> {
     fn complete(&mut self, place: Checkpoint) -> Result<ImportReport> {
         self.check()?;
         self.info.place = place;
-        match self.info.digest {
-            // If the import is run again, the digest shows that it is complete.
-            Some(_) => self.commit(ImportState::Finished)?,
-            None => {
-                self.commit(ImportState::Delivered)?;
-                self.store.borrow().delivered().push(self.id);
-            }
+        // If the import is run again, its digest shows that it is complete.
+        if self.info.digest.is_some() {
+            self.commit(ImportState::Finished)?;
+        } else {
+            self.commit(ImportState::Delivered)?;
+            self.store.borrow().delivered().push(self.id);
         }
         let conflicts = std::mem::take(&mut self.conflicts);
         let ImportInfo { counts, first_import_number, .. } = self.info;
@@ -478,6 +482,7 @@ impl<S: Borrow<Store>> Importer<S> {
 
     /// Merges everything that waits, and the batch, into the blocks.
     fn commit(&mut self, state: ImportState) -> Result<()> {
+        // Stays true after an error: parts of this value have been taken then.
         self.failed = true;
         if self.runs.is_some() && self.batch.len() > 0 {
             self.append_run()?;
@@ -516,14 +521,9 @@ impl<S: Borrow<Store>> Importer<S> {
                 conflicts: std::mem::take(&mut self.conflicts),
                 analyses: self.analyses,
             };
-            merge(
-                &transaction,
-                store.shared.key,
-                &mut header,
-                &mut incoming,
-                &mut resolver,
-                state != ImportState::Unfinished,
-            )?;
+            let is_last = state != ImportState::Unfinished;
+            let key = store.shared.key;
+            merge(&transaction, key, &mut header, &mut incoming, &mut resolver, is_last)?;
             self.info.counts = resolver.counts;
             self.conflicts = resolver.conflicts;
             self.analyses = resolver.analyses;
@@ -556,15 +556,17 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 }
 
-/// Refuses a merge of runs for which the disk has too little space. The old blocks stay until the new ones
-/// are complete.
+/// Refuses a merge of runs if the disk has no room for the new blocks beside the old ones.
 fn check_space(store: &Path, meta: &Meta, incoming: &SortedRecords) -> Inner<()> {
     // A record has a number, a fingerprint and a length, and a page is nine tenths full.
     let added = (incoming.record_bytes() + 8 * incoming.len()) / 8 * 9;
     let changed = incoming.len().saturating_mul(BLOCK_PAGE_BYTES as u64).min(meta.block_bytes);
     let needed = added.saturating_add(changed);
     let folder = folder_of(store);
-    let Some(free) = free_bytes(&folder).filter(|free| *free < needed) else { return Ok(()) };
+    let Some(free) = free_bytes(&folder) else { return Ok(()) };
+    if free >= needed {
+        return Ok(());
+    }
     let what = format!(
         "the merge of {} records that wait needs {needed} bytes, and {} has {free} bytes left; make \
          room there and run the same command again",

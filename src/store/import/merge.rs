@@ -27,18 +27,18 @@ use epdb_chess::codec::key::fast_range;
 use epdb_chess::error::locked;
 
 /// Merges the records and updates the header. Everything that is read is checked first, so that
-/// nothing is built on damaged data. If `last` is true, these are the last records of an import; the
-/// number of blocks then fits the stored records.
+/// nothing is built on damaged data. If `is_last` is true, these are the last records of an import;
+/// the number of blocks then fits the stored records.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
     header: &mut StoreHeader,
     incoming: &mut SortedRecords,
     resolver: &mut Resolver,
-    last: bool,
+    is_last: bool,
 ) -> Result<()> {
     let old_blocks = header.meta.blocks;
-    let ahead = if last { 0.0 } else { incoming.records_ahead() };
+    let ahead = if is_last { 0.0 } else { incoming.records_ahead() };
     let blocks = choose_blocks(&header.meta, incoming, &resolver.counts, ahead);
     header.meta.next_import_number += incoming.len();
     header.meta.commit += 1;
@@ -51,7 +51,8 @@ pub(super) fn merge(
     }
     let meta = &merge.header.meta;
     let fitting = blocks_for(meta.block_bytes, meta.records);
-    if last && fitting.abs_diff(blocks) > blocks / 12 {
+    let is_misfit = fitting.abs_diff(blocks) > blocks / 12;
+    if is_last && is_misfit {
         merge.header.meta.commit += 1;
         let mut empty = Batch::new(0);
         let mut nothing = SortedRecords::from_batch(&mut empty);
@@ -226,8 +227,7 @@ impl<'r> Merge<'_, '_, 'r> {
         let resolver = self.resolver.for_block();
         let mut merger = Merger { meta, arena, overflow: &self.overflow, resolver };
         let (bytes, check) = merger.merge_block(number, existing, incoming)?;
-        let Merger { meta, resolver, .. } = merger;
-        Ok(MergedBlock { bytes, check, meta, resolver })
+        Ok(MergedBlock { bytes, check, meta: merger.meta, resolver: merger.resolver })
     }
 
     /// Adds what the merge of a block changed. `before` are the totals with which it began. Returns the
@@ -503,8 +503,7 @@ impl Meta {
 }
 
 impl StoreHeader {
-    /// Resets the totals in the header for this number of blocks. None of the blocks is counted
-    /// yet.
+    /// Resets the totals in the header for this number of blocks, of which none is counted yet.
     fn begin_blocks(&mut self, blocks: u64) {
         self.checks.clear();
         let meta = &mut self.meta;
@@ -533,14 +532,16 @@ fn choose_blocks(meta: &Meta, incoming: &SortedRecords, so_far: &ImportCounts, a
     let bytes = meta.block_bytes + (fresh * stored) as u64;
     let records = meta.records + (count as f64 * stored) as u64;
     let wanted = blocks_for(bytes, records);
-    let all_change = count >= meta.blocks / 2;
-    let (slack, reserve) = if all_change {
-        (meta.blocks.abs_diff(wanted), 0)
-    } else {
-        (wanted.saturating_sub(meta.blocks), wanted / 16)
-    };
-    let bearable = meta.blocks / if all_change { 100 } else { 50 };
-    if slack <= bearable { meta.blocks } else { wanted + reserve }
+    let most_change = count >= meta.blocks / 2;
+    if most_change {
+        // A rewrite of all blocks costs little more, so a small deviation is reason enough.
+        let is_near = meta.blocks.abs_diff(wanted) <= meta.blocks / 100;
+        return if is_near { meta.blocks } else { wanted };
+    }
+    // Blocks are only added, with a reserve, so that the next merges need no rewrite.
+    let missing = wanted.saturating_sub(meta.blocks);
+    let reserve = wanted / 16;
+    if missing <= meta.blocks / 50 { meta.blocks } else { wanted + reserve }
 }
 
 /// Number of blocks for which few blocks are longer than a page. The sizes of redb's pages are
@@ -553,6 +554,7 @@ fn blocks_for(bytes: u64, records: u64) -> u64 {
     if bytes as f64 <= page {
         return 1;
     }
+    // About one block in a hundred is longer than the mean by 2.3 standard deviations.
     let spread = 2.3 * (page / entry).sqrt() * entry;
     (bytes as f64 / (page - spread).max(page / 2.0)).ceil() as u64
 }

@@ -28,8 +28,7 @@ pub(super) enum Resolution {
     Compare {
         replace: bool,
         merge: bool,
-        /// The first `distinct` incoming records all differ from each other, and are sorted by
-        /// their bytes.
+        /// The first `distinct` incoming records all differ, and are sorted by their bytes.
         distinct: usize,
         /// For each of the `distinct` incoming records: true if an existing record equals it.
         met: Vec<Cell<bool>>,
@@ -146,13 +145,13 @@ impl<'a> Resolver<'a> {
         let repeats = (incoming.len() - distinct) as u64;
         incoming[distinct..].iter_mut().for_each(Incoming::discard);
         self.counts.stored += distinct as u64;
-        match (replace, merge) {
-            (true, _) => {
-                self.counts.stored += repeats;
-                self.counts.replaced += repeats;
-            }
-            (_, true) => self.counts.merged += repeats,
-            _ => self.counts.dropped += repeats,
+        if replace {
+            self.counts.stored += repeats;
+            self.counts.replaced += repeats;
+        } else if merge {
+            self.counts.merged += repeats;
+        } else {
+            self.counts.dropped += repeats;
         }
         if existing == 0 {
             return Resolution::KeepExisting;
@@ -176,21 +175,24 @@ impl<'a> Resolver<'a> {
         if let Some(resolution) = self.add_tallies(arena, incoming, &earliest) {
             return Ok(resolution);
         }
-        let candidate = |(number, bytes): &(u64, Vec<u8>)| {
-            Ok(Candidate { number: *number, record: decode(*number, bytes)?, changed: false })
-        };
-        let mut candidates: Vec<Candidate> =
-            earliest.iter().map(candidate).collect::<Result<_>>()?;
+        let mut candidates = Vec::with_capacity(earliest.len());
+        for (number, bytes) in earliest {
+            let record = decode(number, &bytes)?;
+            candidates.push(Candidate { number, record, changed: false });
+        }
         for new in incoming.iter_mut() {
             let number = self.number(new);
             let record = decode(number, arena.record(new))?;
             let analyses = &mut self.analyses;
-            if candidates.iter_mut().any(|candidate| candidate.absorb(&record, rules, analyses)) {
+            let is_merged =
+                candidates.iter_mut().any(|earlier| earlier.absorb(&record, rules, analyses));
+            if is_merged {
                 self.counts.merged += 1;
                 new.discard();
                 continue;
             }
             self.counts.stored += 1;
+            // It contradicts all candidates. The report names the first.
             if let Some(first) = candidates.first() {
                 self.counts.conflicts += 1;
                 if self.conflicts.len() < MAX_CONFLICTS {
@@ -203,7 +205,7 @@ impl<'a> Resolver<'a> {
             }
         }
         let changed = candidates.into_iter().filter(|candidate| candidate.changed);
-        changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
+        Ok(Resolution::Update(changed.map(Candidate::encode).collect::<Result<_>>()?))
     }
 
     /// Merges records that have only tallies, by adding them in their binary form. If there is only
@@ -232,10 +234,10 @@ impl<'a> Resolver<'a> {
         self.counts.stored += stored as u64;
         self.counts.merged += merged as u64;
         incoming.iter_mut().skip(stored).for_each(Incoming::discard);
-        Some(match merged {
-            0 => Resolution::KeepExisting,
-            _ => Resolution::Update(HashMap::from([(number, sum)])),
-        })
+        if merged == 0 {
+            return Some(Resolution::KeepExisting);
+        }
+        Some(Resolution::Update(HashMap::from([(number, sum)])))
     }
 }
 
@@ -283,8 +285,7 @@ impl Resolution {
         }
     }
 
-    /// Decides what happens to an existing record. Call this function for all existing records or
-    /// for none.
+    /// Decides about an existing record. Call this for all existing records or for none.
     pub(super) fn action(
         &self,
         counts: &mut ImportCounts,
@@ -336,8 +337,7 @@ impl Resolution {
         incoming.sort_unstable_by_key(|record| record.nth);
     }
 
-    /// The new bytes of an incoming record into which other records were merged; `None` for any
-    /// other record.
+    /// The new bytes of an incoming record into which others were merged, otherwise `None`.
     pub(super) fn updated(&self, number: u64) -> Option<&[u8]> {
         match self {
             Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),

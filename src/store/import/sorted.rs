@@ -12,7 +12,11 @@ use epdb_chess::codec::key::fast_range;
 /// Number of blocks that the threads merge together.
 pub(super) const BLOCKS_AT_ONCE: usize = 16;
 
-/// The incoming records of a merge.
+/// Memory for the buffers of runs in a merge. The other half is for the records that are merged.
+pub(super) const fn run_buffer_bytes(memory_bytes: usize) -> usize {
+    memory_bytes / 2
+}
+
 pub(super) enum SortedRecords<'b> {
     Batch { arena: &'b Arena, rest: &'b mut [Incoming], record_bytes: u64 },
     Runs(Box<RunRecords>),
@@ -36,8 +40,9 @@ impl RunRecords {
         record_bytes: u64,
         memory_bytes: usize,
     ) -> io::Result<RunRecords> {
-        let merged = MergedRuns::new(file, ranges, memory_bytes / 2)?;
-        Ok(RunRecords { merged, part: Batch::new(memory_bytes / 2), records, record_bytes })
+        let half = run_buffer_bytes(memory_bytes);
+        let merged = MergedRuns::new(file, ranges, half)?;
+        Ok(RunRecords { merged, part: Batch::new(half), records, record_bytes })
     }
 
     fn next_key(&self) -> Option<u64> {
@@ -78,7 +83,6 @@ impl<'b> SortedRecords<'b> {
         SortedRecords::Batch { arena: &batch.arena, rest: &mut batch.index, record_bytes }
     }
 
-    /// Number of records.
     pub(super) fn len(&self) -> u64 {
         match self {
             SortedRecords::Batch { rest, .. } => rest.len() as u64,
@@ -101,19 +105,18 @@ impl<'b> SortedRecords<'b> {
     // Without this estimate, the merge of each batch rewrites all blocks, because their number must grow. A
     // library of 12 million positions then takes twice the time.
     pub(super) fn records_ahead(&self) -> f64 {
-        const LEAST_KEYS: usize = 1 << 10;
-        const MOST: f64 = (1 << 10) as f64;
+        const MIN_KEYS: usize = 1 << 10;
+        const MAX_AHEAD: f64 = (1 << 10) as f64;
         let SortedRecords::Batch { rest, .. } = self else { return 0.0 };
-        let keys = rest.chunk_by(|a, b| a.key == b.key).take(LEAST_KEYS).count();
+        let keys = rest.chunk_by(|a, b| a.key == b.key).take(MIN_KEYS).count();
         match (rest.first(), rest.last()) {
-            (Some(first), Some(last)) if keys == LEAST_KEYS => {
-                ((u64::MAX - last.key) as f64 / (last.key - first.key) as f64).min(MOST)
+            (Some(first), Some(last)) if keys == MIN_KEYS => {
+                ((u64::MAX - last.key) as f64 / (last.key - first.key) as f64).min(MAX_AHEAD)
             }
             _ => 0.0,
         }
     }
 
-    /// The block of the next record.
     pub(super) fn next_block(&self, blocks: u64) -> Option<u64> {
         let key = match self {
             SortedRecords::Batch { rest, .. } => rest.first()?.key,

@@ -74,13 +74,11 @@ fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     Ok(bucket)
 }
 
-/// Identity of the bucket of a chunk. This identity has no commit, because the stub has a digest of
-/// the chunks.
+/// Identity of the bucket of a chunk, without a commit: the stub has a digest of the chunks.
 fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }
 
-/// The record of an entry of a chunk.
 fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
     match entry.payload {
         Payload::Record(record) => Ok(record),
@@ -110,7 +108,6 @@ impl ChunkWriter {
         !self.is_empty() && self.bucket.len() + record.len() + 16 > CHUNK_BYTES
     }
 
-    /// Appends a record to the chunk.
     fn push(&mut self, import_number: u64, record: &[u8]) {
         let payload = Payload::Record(record);
         self.bucket.push(self.width, BucketEntry { fingerprint: 0, import_number, payload });
@@ -127,8 +124,7 @@ impl ChunkWriter {
 /// Message for chunks that differ from their stub.
 const OTHER_RECORDS: &str = "its records are not those that its block records";
 
-/// Totals over the chunks of an overflow position: those that its stub has, or those that were
-/// found.
+/// Totals over the chunks of an overflow position, as its stub has them or as found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OverflowContents {
     /// Number of chunks. It is 0 in totals from a stub, because a stub does not have this number.
@@ -141,7 +137,6 @@ pub(crate) struct OverflowContents {
 }
 
 impl OverflowContents {
-    /// The totals that a stub records.
     fn from_stub(stub: &Stub) -> OverflowContents {
         let Stub { records, bytes, first_crc, digest, .. } = *stub;
         OverflowContents { chunks: 0, records, bytes, first_crc, digest }
@@ -156,7 +151,6 @@ impl OverflowContents {
         self.digest.add(Digest::from_chunk(row_key, bytes));
     }
 
-    /// Counts a record.
     fn add_record(&mut self, record: &[u8]) {
         self.records += 1;
         self.bytes += record.len() as u64;

@@ -22,8 +22,7 @@ pub(crate) struct OverflowRecords {
     found: OverflowContents,
     /// The remaining chunks; `None` at the end.
     chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
-    /// The current chunk, whose checksum was checked, and the place after the entry that was
-    /// returned last.
+    /// The current chunk, which was checked, and the place after the last returned entry.
     chunk: Option<(RowGuard, BucketCursor)>,
     last_number: Option<u64>,
 }
@@ -32,8 +31,7 @@ pub(crate) struct OverflowRecords {
 type Located = (u64, Range<usize>);
 
 impl OverflowRecords {
-    /// Makes a reader for the position with this key and stub. `path` is the path of the store, for
-    /// messages.
+    /// Makes a reader for the position with this key and stub. `path` is for messages.
     pub(crate) fn new(
         path: &Path,
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
@@ -73,13 +71,11 @@ impl OverflowRecords {
                 let next = chunks.next().transpose()?;
                 Ok(next.map(|(key, chunk)| (key.value().to_vec(), sized(chunk))))
             })?;
-            let is_open = match next {
-                Some((row_key, guard)) => self.open(&row_key, guard).map(|()| true),
-                None => self.found.compare(&self.announced).map(|()| false),
+            let Some((row_key, guard)) = next else {
+                let compared = self.found.compare(&self.announced);
+                return compared.map(|()| None).map_err(|what| self.damaged(what, path));
             };
-            if !is_open.map_err(|what| self.damaged(what, path))? {
-                return Ok(None);
-            }
+            self.open(&row_key, guard).map_err(|what| self.damaged(what, path))?;
         }
     }
 

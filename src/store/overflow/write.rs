@@ -87,10 +87,13 @@ impl<'t> OverflowTable<'t> {
                     writer.push(number, kept);
                 }
             }
-            match (is_changed, writer.is_empty()) {
-                (false, _) => {}
-                (true, true) => self.remove(meta, stub, &row_key)?,
-                (true, false) => self.put(meta, stub, &row_key, &writer.finish())?,
+            if !is_changed {
+                continue;
+            }
+            if writer.is_empty() {
+                self.remove(meta, stub, &row_key)?;
+            } else {
+                self.put(meta, stub, &row_key, &writer.finish())?;
             }
         }
         Ok(())
@@ -137,7 +140,6 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Removes all chunks of a position.
     pub(crate) fn remove_all(
         &mut self,
         meta: &mut Meta,

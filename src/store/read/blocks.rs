@@ -54,7 +54,6 @@ impl CheckedBlock {
 
 /// A block whose header and directory were checked.
 pub(super) enum BlockRef<'r> {
-    /// A block in the cache.
     Cached(&'r CheckedBlock),
     /// A block that did not fit into the cache.
     Own(Box<CheckedBlock>),
@@ -65,7 +64,6 @@ pub(super) enum BlockRef<'r> {
 }
 
 impl BlockRef<'_> {
-    /// View of the block.
     #[inline]
     pub(super) fn view(&self) -> Block<'_> {
         match self {
@@ -103,11 +101,9 @@ impl BlockRef<'_> {
     }
 }
 
-/// The blocks of a snapshot.
 pub(super) enum Blocks {
     /// Read by redb, and kept in memory.
     Cached(CachedBlocks),
-    /// Read from the mapped file.
     Mapped(MappedBlocks),
 }
 
@@ -146,10 +142,12 @@ impl Blocks {
     /// the block.
     #[inline]
     pub(super) fn for_key(&self, number: u64, fraction: u64, path: &Path) -> Result<BlockRef<'_>> {
-        match (self.known(number), self) {
-            (Some(block), _) => Ok(block),
-            (None, Blocks::Cached(_)) => self.get(number, path),
-            (None, Blocks::Mapped(blocks)) => match blocks.read_bucket(number, fraction) {
+        if let Some(block) = self.known(number) {
+            return Ok(block);
+        }
+        match self {
+            Blocks::Cached(_) => self.get(number, path),
+            Blocks::Mapped(blocks) => match blocks.read_bucket(number, fraction) {
                 Ok(bucket) => Ok(BlockRef::Bucket(Box::new(bucket))),
                 Err(fault) => Err(fault.into_error(path)),
             },
@@ -222,7 +220,6 @@ impl CachedBlocks {
         }
     }
 
-    /// Returns a block if it is in the cache.
     #[inline]
     fn cached(&self, number: u64) -> Option<&CheckedBlock> {
         self.slot(number).and_then(OnceLock::get).map(Box::as_ref)
@@ -242,9 +239,11 @@ impl CachedBlocks {
         let slot = self.slot(number);
         let block = self.load(number)?;
         let bytes = block.page_bytes();
-        let Some(slot) = slot.filter(|_| self.shared.reserve(bytes)) else {
-            return Ok(BlockRef::Own(Box::new(block)));
+        let slot = match slot {
+            Some(slot) if self.shared.reserve(bytes) => slot,
+            _ => return Ok(BlockRef::Own(Box::new(block))),
         };
+        // Another thread may have loaded the block meanwhile.
         if slot.set(Box::new(block)).is_err() {
             self.shared.give_back(bytes);
         }

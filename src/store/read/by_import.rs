@@ -95,7 +95,7 @@ impl<'r> ByImport<'r> {
         let mut records = self.reader.by_key();
         while let Some(record) = records.next_encoded() {
             let record = record?;
-            self.window.offer(record.number(), record.bytes());
+            self.window.add_if_inside(record.number(), record.bytes());
         }
         self.window.sort();
         self.given += self.window.records.len() as u64;
@@ -156,14 +156,15 @@ impl Window {
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// Length of the range of import numbers whose records are likely to fill the memory of the
-    /// window.
+    /// Length of a range of import numbers whose records are likely to fill the window.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)
             + u128::from(meta.records) * Window::PER_RECORD as u128
             + 1;
-        let likely = self.limit as u128 * 15 / 16 * u128::from(numbers) / per_number;
+        // A sixteenth stays free, so that few windows have to be halved.
+        let filled = self.limit as u128 * 15 / 16;
+        let likely = filled * u128::from(numbers) / per_number;
         u64::try_from(likely).unwrap_or(u64::MAX).max(1)
     }
 
@@ -173,7 +174,7 @@ impl Window {
         self.arena.clear();
     }
 
-    fn offer(&mut self, number: u64, bytes: &[u8]) {
+    fn add_if_inside(&mut self, number: u64, bytes: &[u8]) {
         if !(self.from..self.to).contains(&number) {
             return;
         }

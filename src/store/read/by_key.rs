@@ -33,8 +33,7 @@ impl fmt::Debug for ByKey<'_> {
     }
 }
 
-/// Totals of everything that was read. They are compared with the meta row (the header of the
-/// store).
+/// Totals of everything that was read, to be compared with those of the meta row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct Totals {
     records: u64,

@@ -15,8 +15,7 @@ use epdb_chess::codec::record;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Number of queries that are looked up together. A processor can load about as many cache lines at
-/// once.
+/// Number of queries looked up together: about the cache lines that a processor loads at once.
 const GROUP: usize = 32;
 
 /// A query of a batch, with its place in the batch.
@@ -106,16 +105,16 @@ impl Reader {
         mut visit: impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
         let mut queries = positions.into_iter().map(|query| self.keyed(query)).enumerate();
-        let mut asked: Vec<NumberedQuery> = Vec::with_capacity(GROUP);
+        let mut taken: Vec<NumberedQuery> = Vec::with_capacity(GROUP);
         let mut absent = Vec::new();
         loop {
-            asked.clear();
-            asked.extend(queries.by_ref().take(GROUP).inspect(|(_, query)| self.prefetch(query)));
-            if asked.is_empty() {
+            taken.clear();
+            taken.extend(queries.by_ref().take(GROUP).inspect(|(_, query)| self.prefetch(query)));
+            if taken.is_empty() {
                 return self.visit_absent(absent, &mut visit);
             }
             let mut group = Vec::with_capacity(GROUP);
-            for asked in &asked {
+            for asked in &taken {
                 match self.blocks.known(self.block_of(asked)) {
                     Some(block) => group.push((asked, block)),
                     None => absent.push(*asked),
@@ -138,8 +137,8 @@ impl Reader {
         for of_block in absent.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
             let block = self.blocks.get(self.block_of(&of_block[0]), self.path());
             let block = self.intact(block)?;
-            for asked in of_block.chunks(GROUP) {
-                let group: Vec<_> = asked.iter().map(|asked| (asked, block.borrowed())).collect();
+            for chunk in of_block.chunks(GROUP) {
+                let group: Vec<_> = chunk.iter().map(|asked| (asked, block.borrowed())).collect();
                 if self.visit_group(&group, visit)? == ControlFlow::Break(SkipTo::End) {
                     return Ok(());
                 }
@@ -184,7 +183,6 @@ impl Reader {
         self.blocks.prefetch(number, fraction);
     }
 
-    /// Number of the block of a query.
     fn block_of(&self, (_, query): &NumberedQuery) -> u64 {
         fast_range(query.key(), self.meta.blocks).0
     }

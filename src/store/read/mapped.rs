@@ -123,12 +123,14 @@ impl MappedBlocks {
     pub(super) fn read_bucket(&self, number: u64, fraction: u64) -> Result<BucketInMemory<'_>> {
         let known = self.find(number)?;
         let block = self.view(number, known).ok_or_else(cut_off)?;
-        let range = block.bucket_range(KeySlot::from_fraction(fraction, block.buckets()).bucket);
-        let Some(unread) = block.data().get(range.clone()) else {
+        let slot = KeySlot::from_fraction(fraction, block.buckets());
+        let range = block.bucket_range(slot.bucket);
+        // The mapped bytes are not touched: that would be a read for each page of them.
+        let Some(mapped) = block.data().get(range.clone()) else {
             return Err(damaged(format!("block {number}"), PAST_THE_END.0));
         };
-        let bytes =
-            self.read(known.start + known.shape.data_start() + range.start, unread.len())?;
+        let data_start = known.start + known.shape.data_start();
+        let bytes = self.read(data_start + range.start, mapped.len())?;
         Ok(BucketInMemory { block, start: range.start, bytes })
     }
 
@@ -140,23 +142,23 @@ impl MappedBlocks {
         let slot = self.slot(number).ok_or_else(missing)?;
         let announced = self.checks.get(number as usize).ok_or_else(missing)?;
         let read_start = |start| self.read(start, HEAD_BYTES);
-        let leaf = self.tree.leaf_of(number, |range| self.file.bytes(range), read_start)?;
-        let Leaf { place: page, start: mut leaf } = leaf;
+        let Leaf { place: page, start: mut leaf } =
+            self.tree.leaf_of(number, |range| self.file.bytes(range), read_start)?;
         let block = pages::value_in_leaf(&leaf, page.len(), number).ok_or_else(missing)?;
         let header = leaf.get(block.start..).unwrap_or_default();
         let shape = BlockShape::parse(header, block.len()).map_err(damage)?;
-        let head = block.start..block.start + shape.data_start();
-        if leaf.len() < head.end {
-            leaf.extend(self.read(page.start + leaf.len(), head.end - leaf.len())?);
+        let head_end = block.start + shape.data_start();
+        if leaf.len() < head_end {
+            leaf.extend(self.read(page.start + leaf.len(), head_end - leaf.len())?);
         }
-        let head = leaf.get(head).ok_or_else(cut_off)?;
+        let head = leaf.get(block.start..head_end).ok_or_else(cut_off)?;
         let data_len = block.len() - head.len();
         Block::of_parts(number, shape, head, &[])
             .check_head(*announced, data_len)
             .map_err(damage)?;
         Ok(slot.get_or_init(|| {
-            let head = self.shared.reserve(head.len()).then(|| head.into());
-            KnownBlock { start: page.start + block.start, len: block.len(), shape, head }
+            let copy = if self.shared.reserve(head.len()) { Some(head.into()) } else { None };
+            KnownBlock { start: page.start + block.start, len: block.len(), shape, head: copy }
         }))
     }
 
@@ -167,7 +169,6 @@ impl MappedBlocks {
         Ok(bytes)
     }
 
-    /// The file.
     pub(super) fn file(&self) -> &MappedFile {
         &self.file
     }

@@ -289,12 +289,10 @@ impl Reader {
         &self.meta
     }
 
-    /// The transaction of the snapshot.
     pub(super) fn transaction(&self) -> Inner<&ReadTransaction> {
         self.transaction.as_ref().ok_or(Fault::Redb(redb::Error::DatabaseClosed))
     }
 
-    /// The games that positions list.
     const fn kept_games(&self) -> &KeptGames {
         &self.kept_games
     }

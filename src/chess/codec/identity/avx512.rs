@@ -33,7 +33,6 @@ const KINGS: u64 = 1 << 4 | 1 << 60;
 const ROOKS: u8 = WHITE_ROOK + CASTLING_ROOK;
 const _: () = assert!(ROOKS == BLACK_ROOK + CASTLING_ROOK + 1);
 
-/// The letters of [`HOME_CODES`].
 static HOME_LETTERS: [u8; 64] = {
     let mut letters = [0; 64];
     let mut at = 0;
@@ -57,6 +56,7 @@ pub(super) fn read<const GATHERS: bool, const HAS_KEY: bool>(line: &[u8]) -> Opt
     let board = _mm512_maskz_expand_epi8(occupied, _mm512_castsi256_si512(pieces.codes));
     let elsewhere = _mm512_mask_cmpneq_epi8_mask(homes, board, avx512::load(&HOME_CODES));
     let kings = [places(pieces.codes, WHITE_KING), places(pieces.codes, BLACK_KING)];
+    // `&` and not `&&`, which would be three branches.
     let is_usual =
         (kings[0].count_ones() == 1) & (kings[1].count_ones() == 1) & fields.en_passant.is_none();
     if !is_usual {
@@ -83,19 +83,21 @@ fn outermost_rooks(
     castling: u8,
     kings: [u32; 2],
 ) -> Option<u32> {
-    let of_last_rank = (occupied >> 56).count_ones();
-    let first = _bzhi_u32(u32::MAX, (occupied as u8).count_ones());
-    let last = !_bzhi_u32(u32::MAX, pieces.count - of_last_rank);
-    let rooks = [places(pieces.codes, WHITE_ROOK), places(pieces.codes, BLACK_ROOK)];
-    let away = edges((occupied >> 56) as u8, 1) << (pieces.count - of_last_rank);
-    let white =
-        with_rights(castling & 3, rooks[0] & first, kings[0] & first, edges(occupied as u8, 1))?;
-    let black = with_rights(castling >> 2, rooks[1] & last, kings[1] & last, away)?;
+    // The pieces are in the order of squares: White's back rank comes first, Black's last.
+    let [rank_1, rank_8] = [occupied as u8, (occupied >> 56) as u8];
+    let before_rank_8 = pieces.count - rank_8.count_ones();
+    let on_rank_1 = _bzhi_u32(u32::MAX, rank_1.count_ones());
+    let on_rank_8 = !_bzhi_u32(u32::MAX, before_rank_8);
+    let white_rooks = places(pieces.codes, WHITE_ROOK) & on_rank_1;
+    let black_rooks = places(pieces.codes, BLACK_ROOK) & on_rank_8;
+    let white_edges = edges(rank_1, 1);
+    let black_edges = edges(rank_8, 1) << before_rank_8;
+    let white = with_rights(castling & 3, white_rooks, kings[0] & on_rank_1, white_edges)?;
+    let black = with_rights(castling >> 2, black_rooks, kings[1] & on_rank_8, black_edges)?;
     Some(white | black)
 }
 
-/// Returns the set of the pieces that have this code, one bit for each piece, in the order of the
-/// pieces.
+/// The set of the pieces that have this code, one bit for each, in the order of the pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn places(codes: __m256i, code: u8) -> u32 {
@@ -110,8 +112,7 @@ fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
     identify(&mut pieces, fields)
 }
 
-/// Makes the identity from few large parts. The processor can then copy the identity without a
-/// stall.
+/// Makes the identity from few large parts, so that the processor can copy it without a stall.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -> Identity {

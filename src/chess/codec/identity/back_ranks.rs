@@ -16,13 +16,15 @@ impl BackRanks {
     /// Computes the distances for a board with `count` pieces, 1 to 32.
     #[inline(always)]
     pub(super) fn new(occupied: u64, count: u32) -> BackRanks {
-        let [first, last] =
+        let [[white_e, white_h], [black_e, black_h]] =
             [occupied, occupied >> 56].map(|squares| SHIFTS[usize::from(squares as u8)]);
-        let of_last_rank = u32::from(last[1]) + (occupied >> 63) as u32 * 4;
+        let bits_of_h8 = (occupied >> 63) as u32 * 4;
+        let bits_of_last_rank = u32::from(black_h) + bits_of_h8;
         BackRanks {
-            to_e: [first[0].into(), last[0].into()],
-            to_h: [first[1].into(), last[1].into()],
-            last: count.wrapping_mul(4).wrapping_sub(of_last_rank).min(124),
+            to_e: [white_e.into(), black_e.into()],
+            to_h: [white_h.into(), black_h.into()],
+            // At most 124, because a code of 128 bits is shifted by it, also if the rank is empty.
+            last: count.wrapping_mul(4).wrapping_sub(bits_of_last_rank).min(124),
         }
     }
 }

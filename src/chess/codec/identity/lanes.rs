@@ -25,7 +25,7 @@ pub(super) fn read(line: &[u8]) -> Option<Identity> {
 pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<()> {
     let (occupied, count, codes) = plain(board)?;
     let pieces = Codes::new(codes);
-    let specials = match classic(occupied, count, (codes, pieces)) {
+    let specials = match classic(occupied, count, codes, pieces) {
         Some(specials) => specials,
         None => find_apart(occupied, count, codes)?,
     };
@@ -52,7 +52,7 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
-fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<Specials> {
+fn classic(occupied: u64, count: u32, codes: u128, pieces: Codes) -> Option<Specials> {
     // Places after the last piece do not belong to a square.
     let there = u64::MAX >> (64 - count);
     let places = |code: u8| u64::from(pieces.places(code)) & there;

@@ -79,8 +79,7 @@ pub(super) fn identify(pieces: &mut Pieces, fields: UsualFields) -> Option<Ident
     Some(Identity { board, key: pieces.hash, len })
 }
 
-/// Masks of kings: the lowest bit of the code of each king is 1. Each mask has two words of sixteen
-/// codes.
+/// Masks of kings: two words of sixteen codes, in which the lowest bit of each king is 1.
 struct Kings {
     white: [u64; 2],
     black: [u64; 2],
@@ -106,8 +105,7 @@ fn several([low, high]: [u64; 2]) -> bool {
     low & low.wrapping_sub(1) | high & high.wrapping_sub(1) != 0 || low != 0 && high != 0
 }
 
-/// The home squares of the kings and rooks that a set of castling rights needs. The index is the
-/// set of rights.
+/// The home squares of the kings and rooks that each set of castling rights needs.
 pub(super) static HOMES: [u64; 16] = {
     let mut homes = [0; 16];
     let mut castling = 0;
@@ -119,8 +117,7 @@ pub(super) static HOMES: [u64; 16] = {
     homes
 };
 
-/// Masks of the codes that a set of castling rights needs on one back rank. Each code is marked by
-/// its lowest bit.
+/// Masks of the lowest bits of the codes that castling rights need on one back rank.
 struct Home {
     /// The lowest bit of the code of the king.
     king: u32,
@@ -183,7 +180,10 @@ pub(super) fn pawn_beside(occupied: u64, codes: u128, target: Square, turn: Colo
 
 /// Returns the code of the piece on a square; `None` if the square is empty.
 fn code_at(occupied: u64, codes: u128, square: Square) -> Option<u8> {
+    if occupied & square.bit() == 0 {
+        return None;
+    }
+    // Below 32, because the board has at most 32 pieces.
     let before = (occupied & (square.bit() - 1)).count_ones();
-    let is_there = occupied & square.bit() != 0;
-    is_there.then(|| codes.checked_shr(4 * before).unwrap_or(0) as u8 & 15)
+    Some(codes.wrapping_shr(4 * before) as u8 & 15)
 }

@@ -70,12 +70,13 @@ pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), Decod
 /// Whether the en passant square of a file is idle: no pawn can capture on it. An idle square is
 /// not part of the identity of this packed board.
 pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
-    let is_idle = |(occupied, _, codes)| {
-        let turn = turn_of(special(codes), codes);
-        let target = Square::at(file & 7, en_passant_rank(turn));
-        !pawn_beside(occupied, codes, target, turn)
-    };
-    file < 8 && plain(board).is_some_and(is_idle)
+    if file > 7 {
+        return false;
+    }
+    let Some((occupied, _, codes)) = plain(board) else { return false };
+    let turn = turn_of(special(codes), codes);
+    let target = Square::at(file, en_passant_rank(turn));
+    !pawn_beside(occupied, codes, target, turn)
 }
 
 /// Splits a packed board in plain form. Returns the occupied squares, their number, and the codes
@@ -105,7 +106,9 @@ pub(super) fn plain(board: &[u8]) -> Option<(u64, u32, u128)> {
 /// Whether only zeros follow the code of the last piece.
 #[inline(always)]
 pub(super) fn codes_end(codes: u128, count: u32) -> bool {
-    codes.checked_shr(4 * count).unwrap_or(0) == 0
+    // The codes of 32 pieces fill all bits, and then nothing follows.
+    let behind_last = codes.checked_shr(4 * count).unwrap_or(0);
+    behind_last == 0
 }
 
 /// The lowest bit of each code.
@@ -220,22 +223,31 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Opt
 /// mask for both sides. The codes of Black's back rank begin at bit `last`.
 #[inline(never)]
 fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
-    let of_rank = |with_rights: u32, rooks: u32, king: u32, edges: u32| {
-        if with_rights == 0 {
-            return Some(0);
-        }
-        if king & edges != 0 {
-            return None;
-        }
-        let [of_king_side, of_queen_side] = outermost(rooks | with_rights, king)?;
-        let is_outermost = with_rights & !(of_king_side | of_queen_side) == 0;
-        let [k, q] = [of_king_side, of_queen_side].map(|rook| with_rights & rook != 0);
-        is_outermost.then_some(u8::from(k) | u8::from(q) << 1)
-    };
     let [white, black] = BackRank::both(occupied, codes, last);
-    let [first, second] = [white.each(CASTLING_ROOK), black.each(CASTLING_ROOK + 1)];
-    let of_white = of_rank(first, white.each(WHITE_ROOK), white.each(WHITE_KING), white.edges)?;
+    let [white_rooks, black_rooks] = [white.each(CASTLING_ROOK), black.each(CASTLING_ROOK + 1)];
+    let are_elsewhere = u128::from(white_rooks) | u128::from(black_rooks) << last != rooks;
+    if are_elsewhere {
+        return None;
+    }
     let black_king = black.each(BLACK_KING) | black.each(KING_TO_MOVE);
-    let of_black = of_rank(second, black.each(BLACK_ROOK), black_king, black.edges)?;
-    (u128::from(first) | u128::from(second) << last == rooks).then_some(of_white | of_black << 2)
+    let white_rights =
+        rights_of_rank(white_rooks, white.each(WHITE_ROOK), white.each(WHITE_KING), white.edges)?;
+    let black_rights =
+        rights_of_rank(black_rooks, black.each(BLACK_ROOK), black_king, black.edges)?;
+    Some(white_rights | black_rights << 2)
+}
+
+/// Returns the rights of one side: bit 0 is the king's side, bit 1 the queen's side. `with_rights`
+/// are the rooks with a castling right, and `rooks` the others.
+fn rights_of_rank(with_rights: u32, rooks: u32, king: u32, edges: u32) -> Option<u8> {
+    if with_rights == 0 {
+        return Some(0);
+    }
+    if king & edges != 0 {
+        return None;
+    }
+    let [of_king_side, of_queen_side] = outermost(rooks | with_rights, king)?;
+    let is_outermost = with_rights & !(of_king_side | of_queen_side) == 0;
+    let [k, q] = [of_king_side, of_queen_side].map(|rook| with_rights & rook != 0);
+    is_outermost.then_some(u8::from(k) | u8::from(q) << 1)
 }

@@ -11,7 +11,7 @@ mod write;
 
 pub use error::{PgcEncodeError, PgcError, PgcErrorKind};
 pub use explain::Explainer;
-pub use read::{PgcRead, PgcReader};
+pub use read::{PgcRead, PgcReader, WholeGames};
 pub use record::{Located, Record, RecordError, Records};
 pub use write::{PgcEncodeOptions, encode};
 

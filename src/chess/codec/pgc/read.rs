@@ -5,7 +5,8 @@ use std::io::{self, Read};
 
 use super::error::{PgcError, PgcErrorKind};
 use super::extension;
-use super::record::{Located, Record, RecordError, Records};
+use super::record::{self, Located, Record, RecordError, Records};
+use crate::codec::item::Cursor;
 use crate::codec::ordinal;
 use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::tags::TagRepair;
@@ -123,6 +124,35 @@ fn checksum_value(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(text, 16).ok().filter(|_| is_value)
 }
 
+/// The games at the start of some bytes of a stream.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct WholeGames {
+    /// Number of bytes up to the last record that ends a game.
+    pub bytes: usize,
+    /// True if one of these records is a checksum.
+    pub have_checksums: bool,
+}
+
+impl WholeGames {
+    /// Looks at records up to one that is not valid, not complete, or [`Record::Noop`]. The games themselves
+    /// may still be refused.
+    pub fn at_start(bytes: &[u8]) -> WholeGames {
+        let mut games = WholeGames { bytes: 0, have_checksums: false };
+        let mut have_checksums = false;
+        let mut cursor = Cursor::new(bytes);
+        while let Ok(record) = record::parse(&mut cursor) {
+            match record {
+                Record::Noop => break,
+                Record::GameEnd | Record::ReducedGame { .. } => {
+                    games = WholeGames { bytes: cursor.offset(), have_checksums };
+                }
+                record => have_checksums |= checksum_text(&record).is_some(),
+            }
+        }
+        games
+    }
+}
+
 /// Returns the text of a record if it is a checksum.
 fn checksum_text<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
     match record {
@@ -198,6 +228,25 @@ impl<R: Read> PgcReader<R> {
             tag_name: Vec::new(),
             is_lost: false,
         }
+    }
+
+    /// Continues a stream after a game that ends at this offset. `has_checksums` says whether a game before
+    /// has a checksum.
+    pub fn starting_at(mut self, offset: u64, has_checksums: bool) -> PgcReader<R> {
+        self.records.set_offset(offset);
+        self.needs_checksum = has_checksums;
+        self
+    }
+
+    /// The offset of the next record.
+    pub const fn offset(&self) -> u64 {
+        self.records.offset()
+    }
+
+    /// Exchanges the game that was read last for another one, whose memory is reused for the next
+    /// game.
+    pub const fn swap_game(&mut self, game: &mut Game) {
+        self.builder.swap_game(game);
     }
 
     /// Reads the next game; `None` at the end of the stream, and after an error that ends it.

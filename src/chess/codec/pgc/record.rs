@@ -141,6 +141,11 @@ impl<R: Read> Records<R> {
         Ok(Some(Located { offset, bytes: &rest[..self.given], record }))
     }
 
+    /// Sets the offset of the first record, for a stream that is a part of another.
+    pub(super) const fn set_offset(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
     /// Makes the next call return the last record again.
     pub(super) const fn put_back(&mut self) {
         self.given = 0;
@@ -158,7 +163,7 @@ impl<R: Read> Records<R> {
 }
 
 /// Reads one record.
-fn parse<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, PgcErrorKind> {
+pub(super) fn parse<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, PgcErrorKind> {
     let truncated = |_: DecodeError| PgcErrorKind::Truncated;
     Ok(match cursor.int_1().map_err(truncated)? {
         marker::NOOP => Record::Noop,

@@ -106,9 +106,11 @@ impl Book {
     fn push(&mut self, entry: Entry, last_key: &mut u64) -> Result<(), BookError> {
         let offset = self.bytes();
         if entry.mv != BookMove::NONE && entry.mv.coordinates().is_none() {
-            let (entry, bits) = (self.entries.len() as u64 + 1, entry.mv.bits());
-            let reason = NoBook::Move { entry, bits };
-            return Err(BookError::NoBook { offset: offset + 8, reason });
+            let reason =
+                NoBook::Move { entry: self.entries.len() as u64 + 1, bits: entry.mv.bits() };
+            // The move follows the key.
+            let offset = offset + size_of_val(&entry.key) as u64;
+            return Err(BookError::NoBook { offset, reason });
         }
         if entry.key < *last_key {
             let Disorder { count, first } =

@@ -13,10 +13,9 @@ use crate::codec::packed::PLAIN_MAX;
 use crate::model::{GameCounts, KeptGames, MAX_GAMES, Opcode, StandardOpcode, TallyOverflow};
 
 /// The number of the opcode `tally`, which is looked up only once.
-static OPCODE: LazyLock<u8> =
+static TALLY: LazyLock<u8> =
     LazyLock::new(|| Opcode::TALLY.standard().map_or(0, StandardOpcode::number));
 
-/// The number of the opcode `kept_games`.
 static KEPT_GAMES: LazyLock<u8> =
     LazyLock::new(|| Opcode::KEPT_GAMES.standard().map_or(0, StandardOpcode::number));
 
@@ -25,7 +24,7 @@ static KEPT_GAMES: LazyLock<u8> =
 pub fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     out.push(MARKER | OPERATIONS);
     out.extend_from_slice(board);
-    out.push(*OPCODE);
+    out.push(*TALLY);
     put(out);
     out.push(NO_MORE_OPERATIONS);
 }
@@ -44,7 +43,7 @@ pub fn put_tallied_short<const ROOM: usize>(
     record[0] = MARKER | OPERATIONS;
     record[1..][..PLAIN_MAX].copy_from_slice(board);
     let opcode = 1 + board_len.min(PLAIN_MAX);
-    record[opcode] = *OPCODE;
+    record[opcode] = *TALLY;
     record[opcode + 1..][..ROOM].copy_from_slice(operand);
     let end = opcode + 1 + operand_len.min(&ROOM);
     record[end] = NO_MORE_OPERATIONS;
@@ -67,7 +66,7 @@ pub fn put_tallied_games(
     out.extend_from_slice(board);
     out.push(*KEPT_GAMES);
     put_kept_games(kept, out);
-    out.push(*OPCODE);
+    out.push(*TALLY);
     put(out);
     out.push(NO_MORE_OPERATIONS);
 }
@@ -119,23 +118,24 @@ impl OrdinalTally {
 /// their short forms, and nothing else. `None` for other records, and if a count of games would be
 /// above its maximum.
 pub fn add_tallied(one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
-    let (Tallied { board, mut parts, kept }, other_record) = (tallied(one)?, tallied(other)?);
-    if board != other_record.board {
+    let Tallied { board, mut parts, kept } = tallied(one)?;
+    let added = tallied(other)?;
+    if board != added.board {
         return None;
     }
-    for part in other_record.parts {
+    for part in added.parts {
         match parts.binary_search_by_key(&part.cell, |own| own.cell) {
             Ok(place) => parts[place].add(&part).ok()?,
             Err(place) => parts.insert(place, part),
         }
     }
     parts.iter_mut().for_each(OrdinalTally::sort);
+    let kept = match (kept, added.kept) {
+        (Some(kept), Some(added)) => Some(kept.merged(&added)),
+        (kept, added) => kept.or(added),
+    };
     let mut record = Vec::with_capacity(one.len() + other.len());
     let put = |out: &mut Vec<u8>| put_tally(&parts, out);
-    let kept = match (kept, other_record.kept) {
-        (Some(one), Some(other)) => Some(one.merged(&other)),
-        (one, other) => one.or(other),
-    };
     match kept {
         Some(kept) => put_tallied_games(board, &kept, &mut record, put),
         None => put_tallied(board, &mut record, put),
@@ -161,9 +161,8 @@ fn tallied(record: &[u8]) -> Option<Tallied<'_>> {
         rest = rest.checked_sub(games.len() + 1)?;
         kept = Some(take_kept_games(&mut Cursor::new(games)).ok()?);
     }
-    let is_all = rest == 0;
-    let has_form = record.first() == Some(&(MARKER | OPERATIONS));
-    if !is_all || !has_form {
+    let has_other_parts = rest > 0 || record.first() != Some(&(MARKER | OPERATIONS));
+    if has_other_parts {
         return None;
     }
     Some(Tallied { board, parts: take_tally(&mut Cursor::new(tally)).ok()?, kept })

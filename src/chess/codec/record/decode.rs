@@ -184,22 +184,20 @@ fn operations(
             let kind = DecodeErrorKind::NonCanonical("operations ascend by opcode");
             return Err(place.error(kind));
         }
-        let operands = operands(cursor, &form, (&root, moves))?;
+        let operands = operands(cursor, &form, &root, moves)?;
         record.set(Operation { opcode, operands });
     }
-    match record.operations() {
-        [] => Err(start.error(DecodeErrorKind::NonCanonical("at least one operation"))),
-        _ => Ok(()),
+    if record.operations().is_empty() {
+        return Err(start.error(DecodeErrorKind::NonCanonical("at least one operation")));
     }
+    Ok(())
 }
 
 fn operands(
     cursor: &mut Cursor,
     form: &Form,
-    (root, tally_moves): (
-        &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
-        TallyMoves,
-    ),
+    root: &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
+    tally_moves: TallyMoves,
 ) -> Result<Vec<Operand>, DecodeError> {
     let moves = || Moves::new(root.as_ref(), form.standard());
     match form {

@@ -27,14 +27,15 @@ use crate::model::{
 /// an operand is written as if it had been read from its text.
 pub fn encode(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
-    let result = encode_parts(record, out).and_then(|()| match out.len() - start {
-        len if len > MAX_LEN => Err(EncodeError::LimitExceeded {
+    let mut result = encode_parts(record, out);
+    let len = out.len() - start;
+    if result.is_ok() && len > MAX_LEN {
+        result = Err(EncodeError::LimitExceeded {
             what: "bytes of a record",
             found: len as u64,
             limit: MAX_LEN as u64,
-        }),
-        _ => Ok(()),
-    });
+        });
+    }
     if result.is_err() {
         out.truncate(start);
     }
@@ -48,13 +49,13 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
         Some(_) => None,
     };
     let width = record.fen_counters().map_or(0, counter_width);
-    let flag = |condition: bool, flag: u8| if condition { flag } else { 0 };
+    let bit_if = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     out.push(
         MARKER
             | width
-            | flag(extra_en_passant.is_some(), EN_PASSANT)
-            | flag(record.dialect() == CastlingDialect::Shredder, SHREDDER)
-            | flag(!record.operations().is_empty(), OPERATIONS),
+            | bit_if(extra_en_passant.is_some(), EN_PASSANT)
+            | bit_if(record.dialect() == CastlingDialect::Shredder, SHREDDER)
+            | bit_if(!record.operations().is_empty(), OPERATIONS),
     );
     out.extend_from_slice(packed::encode(&identity).as_bytes());
     out.extend(extra_en_passant.map(Square::file));
@@ -74,10 +75,11 @@ fn encode_parts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<(), EncodeError
     Ok(())
 }
 
-fn put_counters(halfmove_clock: u32, fullmove_number: u32, width: u8, out: &mut Vec<u8>) {
-    for value in [halfmove_clock, fullmove_number] {
-        put_integer(out, 1 << (width - 1), value.into());
-    }
+/// Appends two counters. `bits` are those of the marker, which say the size of a counter.
+fn put_counters(halfmove_clock: u32, fullmove_number: u32, bits: u8, out: &mut Vec<u8>) {
+    let width = 1 << (bits - 1);
+    put_integer(out, width, halfmove_clock.into());
+    put_integer(out, width, fullmove_number.into());
 }
 
 /// The parts of a record that has no operations and whose castling field does not have the letters
@@ -211,7 +213,9 @@ fn item<'a>(
         Operand::Token(bytes) => bytes.as_ref().into(),
     };
     check_text(opcode, is_token(&text))?;
-    if let Some(value) = read_integer(&text).filter(|_| has_integers(standard)) {
+    if has_integers(standard)
+        && let Some(value) = read_integer(&text)
+    {
         return Ok(Item::Integer(value));
     }
     if let Some(mv) = moves.find(&text)

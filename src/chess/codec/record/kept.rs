@@ -69,13 +69,12 @@ fn game(bytes: &[u8]) -> Option<KeptGame> {
     let (rating, rest) = bytes.split_first_chunk::<2>()?;
     let ([low, middle, high], rest) = rest.split_first_chunk::<3>()?;
     let rating = u16::from_le_bytes(*rating);
+    if rating > MAX_RATING {
+        return None;
+    }
     let days = u32::from_le_bytes([*low, *middle, *high, 0]);
     let year = u16::try_from(days / DAYS / MONTHS).ok()?;
     let date = GameDate::new(year, (days / DAYS % MONTHS) as u8, (days % DAYS) as u8)?;
-    let rating = (rating > 0).then_some(rating);
-    rating.is_none_or(|rating| rating <= MAX_RATING).then_some(KeptGame {
-        rating,
-        date,
-        id: GameId(*rest.first_chunk()?),
-    })
+    let id = GameId(*rest.first_chunk()?);
+    Some(KeptGame { rating: (rating > 0).then_some(rating), date, id })
 }

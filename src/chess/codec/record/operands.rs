@@ -22,7 +22,10 @@ pub(super) fn read_integer(text: &[u8]) -> Option<i128> {
         [b'0', ..] => text == b"0",
         _ => digits.len() <= 20 && digits.iter().all(u8::is_ascii_digit),
     };
-    let value: i128 = is_plain.then(|| std::str::from_utf8(text).ok()?.parse().ok())??;
+    if !is_plain {
+        return None;
+    }
+    let value: i128 = std::str::from_utf8(text).ok()?.parse().ok()?;
     (i64::MIN.into()..=u64::MAX.into()).contains(&value).then_some(value)
 }
 
@@ -82,11 +85,11 @@ impl Moves {
     pub(super) fn play_text(&mut self, mv: Move, text: &[u8]) -> Option<u16> {
         let Now::Position(now) = &self.now else { return None };
         let ordinal = ordinal::ordinal(now, mv)?;
-        let is_its_text = san::format(now, mv).as_bytes() == text;
-        is_its_text.then(|| {
-            self.play(mv);
-            ordinal
-        })
+        if san::format(now, mv).as_bytes() != text {
+            return None;
+        }
+        self.play(mv);
+        Some(ordinal)
     }
 
     /// Finds the legal move whose canonical text this is.
@@ -118,7 +121,9 @@ impl Moves {
     }
 
     fn play(&mut self, mv: Move) {
-        if let (Now::Position(now), true) = (&mut self.now, self.is_line) {
+        if self.is_line
+            && let Now::Position(now) = &mut self.now
+        {
             *now = now.after(mv);
         }
     }
@@ -144,7 +149,6 @@ pub(super) const OPERATIONS: u8 = 0b0001_0000;
 pub(super) const GENERAL: u8 = 0x40;
 /// Value that is added to the length of an opcode that is not in the table of standard opcodes.
 pub(super) const OTHER: u8 = 0x80;
-/// The byte after the last operation.
 pub(super) const NO_MORE_OPERATIONS: u8 = 0xff;
 /// Standard opcodes from this number on had no number in older versions. Records of those versions
 /// have these opcodes by name, and are still read.

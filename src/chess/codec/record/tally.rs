@@ -36,14 +36,18 @@ const MOVES_SHIFT: u32 = 5;
 /// minus this constant.
 const MANY_MOVES: usize = 7;
 
-/// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
-/// game with that result.
-const COUNTS: u8 = 3;
+/// Values of the low two bits of a move's byte: the result of a single game, or that four counts
+/// follow.
+const WHITE_WON: u8 = 0;
+const DRAW: u8 = 1;
+const BLACK_WON: u8 = 2;
+const FOUR_COUNTS: u8 = 3;
 const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
-/// Value of a two-bit field that codes a number, such as the number of rated players. This value
-/// means 0. [`ALL`] means the number of all games, and [`SOME`] means that the number follows.
+/// Value of a two-bit field that codes the number of rated players: 0. [`ALL`] means the number of
+/// all games, and [`SOME`] means that the number follows. The field of the years has the same
+/// values: no years, a single year, or a first year and a difference to the last one.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
@@ -73,7 +77,8 @@ fn put_part(part: &OrdinalTally, has_more: bool, out: &mut Vec<u8>) {
 /// ordinal of the move and its counts, as [`put_counts`] appends them for that game.
 pub fn put_one_game(cell: &Cell, reached: u64, played: Option<(u8, &[u8])>, out: &mut Vec<u8>) {
     let games = usize::from(played.is_some());
-    put_head(cell, games, reached as i64 - games as i64, false, out);
+    let has_more = false;
+    put_head(cell, games, reached as i64 - games as i64, has_more, out);
     if let Some((ordinal, counts)) = played {
         out.push(ordinal);
         out.extend_from_slice(counts);
@@ -83,13 +88,13 @@ pub fn put_one_game(cell: &Cell, reached: u64, played: Option<(u8, &[u8])>, out:
 /// Appends the data before the moves of a part. `beyond` is a difference: the games that reached
 /// the position, minus the games in which a move was played there.
 fn put_head(cell: &Cell, moves: usize, beyond: i64, has_more: bool, out: &mut Vec<u8>) {
-    let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+    let bit_if = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     out.push(
-        flag(cell.year.is_some(), YEAR)
-            | flag(cell.month.is_some(), MONTH)
-            | flag(cell.speed.is_some(), SPEED)
-            | flag(cell.rating.is_some(), RATING)
-            | flag(has_more, MORE_PARTS)
+        bit_if(cell.year.is_some(), YEAR)
+            | bit_if(cell.month.is_some(), MONTH)
+            | bit_if(cell.speed.is_some(), SPEED)
+            | bit_if(cell.rating.is_some(), RATING)
+            | bit_if(has_more, MORE_PARTS)
             | (moves.min(MANY_MOVES) as u8) << MOVES_SHIFT,
     );
     if let Some(year) = cell.year {
@@ -111,30 +116,30 @@ pub fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     let GameCounts { white, draws, black, unknown, elo, opponents, years } = *counts;
     let result = result_of(counts);
     let games = counts.games();
-    let rated = |ratings: Ratings| match ratings.games {
+    let form_of = |ratings: Ratings| match ratings.games {
         0 => NONE,
         rated if rated == games => ALL,
         _ => SOME,
     };
-    let of_years = match years {
+    let form_of_years = match years {
         None => NONE,
         Some((first, last)) if first == last => ALL,
         Some(_) => SOME,
     };
     out.push(
         result
-            | rated(elo) << ELO_SHIFT
-            | rated(opponents) << OPPONENTS_SHIFT
-            | of_years << YEARS_SHIFT,
+            | form_of(elo) << ELO_SHIFT
+            | form_of(opponents) << OPPONENTS_SHIFT
+            | form_of_years << YEARS_SHIFT,
     );
-    if result == COUNTS {
+    if result == FOUR_COUNTS {
         [white, draws, black, unknown].into_iter().for_each(|count| put_number(count, out));
     }
     for ratings in [elo, opponents] {
-        if rated(ratings) == SOME {
+        if form_of(ratings) == SOME {
             put_number(ratings.games, out);
         }
-        if rated(ratings) != NONE {
+        if form_of(ratings) != NONE {
             put_number(ratings.sum, out);
         }
     }
@@ -146,14 +151,13 @@ pub fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the value for the result if there is only one game. If there are several games, returns
-/// [`COUNTS`], and four counts follow.
+/// Returns the result if there is only one game and its result is known, otherwise [`FOUR_COUNTS`].
 const fn result_of(counts: &GameCounts) -> u8 {
     match (counts.white, counts.draws, counts.black, counts.unknown) {
-        (1, 0, 0, 0) => 0,
-        (0, 1, 0, 0) => 1,
-        (0, 0, 1, 0) => 2,
-        _ => COUNTS,
+        (1, 0, 0, 0) => WHITE_WON,
+        (0, 1, 0, 0) => DRAW,
+        (0, 0, 1, 0) => BLACK_WON,
+        _ => FOUR_COUNTS,
     }
 }
 
@@ -217,17 +221,12 @@ pub(super) enum TallyMoves {
 impl TallyMoves {
     /// The known move, if it has this ordinal.
     fn known(self, ordinal: u8) -> Option<Move> {
-        match self {
-            TallyMoves::Spelled => None,
-            TallyMoves::Unspelled { known } => {
-                known.filter(|&(known, _)| known == u16::from(ordinal)).map(|(_, mv)| mv)
-            }
-        }
+        let TallyMoves::Unspelled { known: Some((known, mv)) } = self else { return None };
+        (known == u16::from(ordinal)).then_some(mv)
     }
 }
 
-/// Reads the short form. `root` is the position of the record. It is not asked for if all moves are
-/// known.
+/// Reads the short form. `root`, the record's position, is not asked for if all moves are known.
 pub(super) fn decode(
     cursor: &mut Cursor,
     root: &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
@@ -319,11 +318,10 @@ fn part<M>(
     let mut count = usize::from(head >> MOVES_SHIFT);
     if count == MANY_MOVES {
         let more = number(cursor)?;
-        count = usize::try_from(more)
-            .ok()
-            .filter(|&more| more <= 0xff)
-            .map(|more| MANY_MOVES + more)
-            .ok_or_else(|| corrupt("number of moves of a tally"))?;
+        if more > 0xff {
+            return Err(corrupt("number of moves of a tally"));
+        }
+        count += more as usize;
     }
     let beyond = signed(cursor)?;
     // A move takes at least two bytes.
@@ -337,13 +335,15 @@ fn part<M>(
         let counts = counts(cursor)?;
         games += counts.games();
         let key = (u64::MAX - counts.games(), ordinal);
-        if last.replace(key).is_some_and(|last| last >= key) {
+        if last.is_some_and(|last| last >= key) {
             let why = "moves stand from the one played most";
             return Err(place.error(DecodeErrorKind::NonCanonical(why)));
         }
-        if std::mem::replace(&mut is_counted[usize::from(ordinal)], true) {
+        last = Some(key);
+        if is_counted[usize::from(ordinal)] {
             return Err(place.error(DecodeErrorKind::NonCanonical("a move stands once")));
         }
+        is_counted[usize::from(ordinal)] = true;
         moves.push(move_of(ordinal, counts).map_err(|kind| start.error(kind))?);
     }
     let reached = games.checked_add_signed(beyond).filter(|&reached| reached <= MAX_GAMES);
@@ -354,8 +354,7 @@ fn part<M>(
     Ok(Part { cell, reached, moves, has_more })
 }
 
-/// Reads the cell of a part. `head` is the first byte of the part. `None` if no tally can have this
-/// cell.
+/// Reads the cell of a part, whose first byte is `head`. `None` if no tally can have this cell.
 fn cell(cursor: &mut Cursor, head: u8) -> Result<Option<Cell>, DecodeError> {
     let has = |bit: u8| head & bit != 0;
     let mut cell = Cell::default();
@@ -378,36 +377,36 @@ fn cell(cursor: &mut Cursor, head: u8) -> Result<Option<Cell>, DecodeError> {
 fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
     let start = cursor.clone();
     let corrupt = || start.error(DecodeErrorKind::Corrupt("set of counts"));
-    let form = cursor.int_1()?;
+    let forms = cursor.int_1()?;
     let mut counts = GameCounts::default();
     // False if the counts have a shorter form.
     let mut is_shortest = true;
-    match form & COUNTS {
-        0 => counts.white = 1,
-        1 => counts.draws = 1,
-        2 => counts.black = 1,
+    match forms & 3 {
+        WHITE_WON => counts.white = 1,
+        DRAW => counts.draws = 1,
+        BLACK_WON => counts.black = 1,
         _ => {
-            let all =
-                [&mut counts.white, &mut counts.draws, &mut counts.black, &mut counts.unknown];
-            for count in all {
-                *count = games(cursor)?;
-            }
-            is_shortest = result_of(&counts) == COUNTS;
+            counts.white = games(cursor)?;
+            counts.draws = games(cursor)?;
+            counts.black = games(cursor)?;
+            counts.unknown = games(cursor)?;
+            is_shortest = result_of(&counts) == FOUR_COUNTS;
         }
     }
     let all = counts.games();
     for (ratings, shift) in [(&mut counts.elo, ELO_SHIFT), (&mut counts.opponents, OPPONENTS_SHIFT)]
     {
-        ratings.games = match form >> shift & 3 {
+        let form = forms >> shift & 3;
+        ratings.games = match form {
             NONE => continue,
             ALL => all,
             SOME => games(cursor)?,
             _ => return Err(corrupt()),
         };
-        is_shortest &= ratings.games != 0 && (form >> shift & 3 == ALL || ratings.games != all);
+        is_shortest &= ratings.games != 0 && (form == ALL || ratings.games != all);
         ratings.sum = number(cursor)?;
     }
-    counts.years = match form >> YEARS_SHIFT {
+    counts.years = match forms >> YEARS_SHIFT {
         NONE => None,
         ALL => year(cursor).map(|year| Some((year, year)))?,
         SOME => {
@@ -464,13 +463,11 @@ fn number(cursor: &mut Cursor) -> Result<u64, DecodeError> {
         }
         value |= bits << shift;
         if byte & 0x80 == 0 {
-            return match (byte, shift) {
-                (0, 1..) => {
-                    let why = "numbers are as short as can be";
-                    Err(start.error(DecodeErrorKind::NonCanonical(why)))
-                }
-                _ => Ok(value),
-            };
+            if byte == 0 && shift > 0 {
+                let why = "numbers are as short as can be";
+                return Err(start.error(DecodeErrorKind::NonCanonical(why)));
+            }
+            return Ok(value);
         }
         shift += 7;
     }

@@ -26,10 +26,8 @@ pub fn board_of(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 #[inline]
 pub(super) fn marker(cursor: &mut Cursor) -> Result<u8, DecodeError> {
     let error = cursor.error(DecodeErrorKind::Corrupt("marker of a record"));
-    match cursor.int_1()? {
-        marker if marker & MARKER_MASK == MARKER => Ok(marker),
-        _ => Err(error),
-    }
+    let marker = cursor.int_1()?;
+    if marker & MARKER_MASK == MARKER { Ok(marker) } else { Err(error) }
 }
 
 #[inline]
@@ -80,8 +78,9 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
         cursor.int_1()?;
         visit(Part::EnPassant, cursor.offset());
     }
-    if let Some(width) = (marker & COUNTERS).checked_sub(1) {
-        cursor.take(2 << width, "counters")?;
+    if marker & COUNTERS != 0 {
+        let width = 1 << ((marker & COUNTERS) - 1);
+        cursor.take(2 * width, "counters")?;
         visit(Part::Counters, cursor.offset());
     }
     if marker & OPERATIONS != 0 {

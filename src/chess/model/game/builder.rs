@@ -1,6 +1,6 @@
 //! Building games piece by piece.
 
-use super::lists::{BuildError, End, Link, MAX_VARIATION_DEPTH, Note, NoteKind, Step};
+use super::lists::{BuildError, End, Link, MAX_VARIATION_DEPTH, NoteKind, Step};
 use super::replay::Replay;
 use super::result::GameResult;
 use super::tags::{RESULT, SEVEN_TAG_ROSTER};
@@ -96,13 +96,15 @@ impl GameBuilder {
     /// # Errors
     /// The errors of [`GameBuilder::set_tag`].
     pub fn add_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
-        self.game.put_tag(name, value, false)
+        let replaces = false;
+        self.game.put_tag(name, value, replaces)
     }
 
     /// Does the same as [`GameBuilder::add_tag`], for a name and a value that are known to be
     /// valid.
     pub(crate) fn add_checked_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
-        self.game.put_checked_tag(name, value, false)
+        let replaces = false;
+        self.game.put_checked_tag(name, value, replaces)
     }
 
     /// Sets the `Result` tag.
@@ -162,6 +164,7 @@ impl GameBuilder {
     #[inline(always)]
     fn put_step(&mut self, step: Step, make: impl FnOnce(&mut Replay)) -> Result<(), BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
+        // The first move of a variation makes it part of the game.
         if let Some(outer) = self.outer.last_mut()
             && !self.game.lists.is_move(self.end.node)
         {
@@ -182,10 +185,12 @@ impl GameBuilder {
         if !self.has_move() {
             return Err(BuildError::NagPlace);
         }
-        let before = self.game.lists.last_nag(self.end.node, nag);
-        let same = |note: &Note| matches!(note.kind, NoteKind::Nag(other) if other == nag);
-        if !before.get().and_then(|place| self.game.lists.notes.get(place)).is_some_and(same) {
-            self.game.lists.insert_note(self.end.node, before, NoteKind::Nag(nag))?;
+        let lists = &mut self.game.lists;
+        let before = lists.last_nag(self.end.node, nag);
+        let last = before.get().and_then(|place| lists.notes.get(place));
+        let has_it = last.is_some_and(|last| matches!(last.kind, NoteKind::Nag(n) if n == nag));
+        if !has_it {
+            lists.insert_note(self.end.node, before, NoteKind::Nag(nag))?;
         }
         Ok(())
     }
@@ -199,10 +204,10 @@ impl GameBuilder {
     pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
         let text = &mut self.game.lists.text;
         let start = text.len();
-        let blanks = comment.bytes().take_while(|byte| *byte == b' ').count();
-        let comment = &comment[blanks..];
-        let blanks = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
-        let comment = &comment[..comment.len() - blanks];
+        let leading = comment.bytes().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[leading..];
+        let trailing = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[..comment.len() - trailing];
         if is_squeezed(comment.as_bytes()) {
             text.push_str(comment);
         } else {
@@ -239,14 +244,17 @@ impl GameBuilder {
     /// # Errors
     /// [`BuildError::VariationPlace`], [`BuildError::TooDeep`], [`BuildError::TooLarge`].
     pub fn begin_variation(&mut self) -> Result<(), BuildError> {
-        let replay = self.replay.as_mut().filter(|_| self.game.lists.is_move(self.end.node));
-        let replay = replay.ok_or(BuildError::VariationPlace)?;
+        if !self.has_move() {
+            return Err(BuildError::VariationPlace);
+        }
+        let replay = self.replay.as_mut().ok_or(BuildError::VariationPlace)?;
         if self.outer.len() >= MAX_VARIATION_DEPTH {
             return Err(BuildError::TooDeep);
         }
         let head = self.game.lists.push_node(Step::Head)?;
         replay.begin_variation();
-        self.outer.push(std::mem::replace(&mut self.end, End::at(head)));
+        self.outer.push(self.end);
+        self.end = End::at(head);
         Ok(())
     }
 

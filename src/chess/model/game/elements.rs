@@ -106,8 +106,10 @@ impl<'a> GameNode<'a> {
     /// The next move of the line; `None` at its end, and before a null move.
     pub fn next_move(self) -> Option<GameNode<'a>> {
         let place = self.lists.nodes.get(self.place)?.next.get()?;
-        let node = self.lists.nodes.get(place)?;
-        matches!(node.step, Step::Move(_)).then_some(GameNode { place, ..self })
+        match self.lists.nodes.get(place)?.step {
+            Step::Move(_) => Some(GameNode { place, ..self }),
+            Step::NullMove | Step::Head => None,
+        }
     }
 }
 

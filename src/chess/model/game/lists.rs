@@ -82,7 +82,6 @@ impl Lists {
         self.text.clear();
     }
 
-    /// The text of a span.
     #[inline]
     pub(super) fn at(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
@@ -95,7 +94,6 @@ pub(super) struct End {
     pub(super) node: Link,
     /// The last comment or escape of the node.
     pub(super) last_text: Link,
-    /// The last variation of the node.
     pub(super) last_variation: Link,
 }
 
@@ -139,13 +137,13 @@ impl Lists {
         }
     }
 
-    /// The last one of those NAGs of a node that have numbers up to `most`.
-    pub(super) fn last_nag(&self, node: Link, most: u8) -> Link {
+    /// The last one of those NAGs of a node that have numbers up to `max_nag`.
+    pub(super) fn last_nag(&self, node: Link, max_nag: u8) -> Link {
         let mut last = Link::NONE;
         let mut next = self.nodes[node.0 as usize].notes;
         while let Some(note) = next.get().map(|place| self.notes[place]) {
             match note.kind {
-                NoteKind::Nag(nag) if nag <= most => last = next,
+                NoteKind::Nag(nag) if nag <= max_nag => last = next,
                 _ => break,
             }
             next = note.next;
@@ -183,22 +181,21 @@ impl Lists {
         kind: NoteKind,
     ) -> Result<Link, BuildError> {
         let link = link(self.notes.len())?;
-        let next = match before.get() {
+        let link_before = match before.get() {
             Some(place) => &mut self.notes[place].next,
             None => &mut self.nodes[node.0 as usize].notes,
         };
-        let next = std::mem::replace(next, link);
+        let next = std::mem::replace(link_before, link);
         self.notes.push(Note { kind, next });
         Ok(link)
     }
 }
 
 fn link(place: usize) -> Result<Link, BuildError> {
-    u32::try_from(place)
-        .ok()
-        .map(Link)
-        .filter(|link| *link != Link::NONE)
-        .ok_or(BuildError::TooLarge)
+    match u32::try_from(place) {
+        Ok(place) if Link(place) != Link::NONE => Ok(Link(place)),
+        _ => Err(BuildError::TooLarge),
+    }
 }
 
 /// Maximum depth of nested variations. Each open variation needs about 200 bytes while a game is

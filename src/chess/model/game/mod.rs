@@ -22,7 +22,7 @@ pub use tags::WELL_KNOWN_TAGS;
 pub use tags::is_well_known_tag;
 pub use tags::{MAX_TAGS, SEVEN_TAG_ROSTER, is_tag_name};
 use tags::{RESULT, place_in_roster};
-pub(crate) use tags::{is_tag_name_byte, name_without_signs};
+pub(crate) use tags::{is_tag_name_byte, without_signs};
 
 use super::position::Position;
 use super::record::Counters;
@@ -135,7 +135,6 @@ impl Game {
         }
     }
 
-    /// Whether any tag was set.
     pub(crate) fn has_tags(&self) -> bool {
         self.roster.iter().any(Option::is_some) || !self.other_tags.is_empty()
     }
@@ -197,45 +196,46 @@ impl Game {
     /// # Errors
     /// The errors of [`GameBuilder::set_tag`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
-        self.put_tag(name, value, true).map(drop)
+        let replaces = true;
+        self.put_tag(name, value, replaces).map(drop)
     }
 
     /// Removes a tag. A tag of the seven tag roster is not removed but set to its value for unknown facts,
     /// such as `?`.
     pub fn remove_tag(&mut self, name: &str) {
-        match (place_in_roster(name), self.find_tag(name)) {
-            (Some(place), _) => self.roster[place] = None,
-            (None, Ok(place)) => drop(self.other_tags.remove(place)),
-            (None, Err(_)) => {}
+        if let Some(place) = place_in_roster(name) {
+            self.roster[place] = None;
+        } else if let Ok(place) = self.find_tag(name) {
+            self.other_tags.remove(place);
         }
     }
 
-    /// Sets a tag, unless it has a value and `replace` is false. Returns whether it was set.
-    fn put_tag(&mut self, name: &str, value: &str, replace: bool) -> Result<bool, BuildError> {
+    /// Sets a tag, unless it has a value and `replaces` is false. Returns whether it was set.
+    fn put_tag(&mut self, name: &str, value: &str, replaces: bool) -> Result<bool, BuildError> {
         if !is_tag_name(name) {
             return Err(BuildError::TagName);
         }
         if value.bytes().any(|byte| byte.is_ascii_control()) {
             return Err(BuildError::ControlCharacter);
         }
-        self.put_checked_tag(name, value, replace)
+        self.put_checked_tag(name, value, replaces)
     }
 
     fn put_checked_tag(
         &mut self,
         name: &str,
         value: &str,
-        replace: bool,
+        replaces: bool,
     ) -> Result<bool, BuildError> {
         if let Some(place) = place_in_roster(name) {
-            if self.roster[place].is_some() && !replace {
+            if self.roster[place].is_some() && !replaces {
                 return Ok(false);
             }
             self.roster[place] = Some(self.lists.keep(value)?);
             return Ok(true);
         }
         match self.find_tag(name) {
-            Ok(_) if !replace => return Ok(false),
+            Ok(_) if !replaces => return Ok(false),
             Ok(place) => self.other_tags[place].1 = self.lists.keep(value)?,
             Err(_) if self.other_tags.len() >= MAX_TAGS => {
                 return Err(BuildError::TooManyTags);

@@ -31,17 +31,18 @@ pub(super) fn place_in_roster(name: &str) -> Option<usize> {
 pub fn is_tag_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && name.bytes().all(is_tag_name_byte)
-        && name_without_signs(name.as_bytes()).is_none_or(|name| !is_well_known_tag(&name))
+        && without_signs(name.as_bytes()).is_none_or(|name| !is_well_known_tag(&name))
 }
 
-/// The letters, digits and underscores of a name; `None` if the name has no other characters.
-pub(crate) fn name_without_signs(name: &[u8]) -> Option<String> {
+/// A name without its signs: only its letters, digits and underscores. `None` if it has no signs.
+pub(crate) fn without_signs(name: &[u8]) -> Option<String> {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let letters = || name.iter().copied().filter(is_letter).map(char::from).collect();
-    (!name.iter().all(is_letter)).then(letters)
+    if name.iter().all(is_letter) {
+        return None;
+    }
+    Some(name.iter().copied().filter(is_letter).map(char::from).collect())
 }
 
-/// Whether a tag name may have this byte.
 pub(crate) const fn is_tag_name_byte(byte: u8) -> bool {
     byte.is_ascii_graphic()
         && !matches!(

@@ -123,7 +123,6 @@ pub fn line(a: Square, b: Square) -> u64 {
     LINE[a.index() & 63][b.index() & 63]
 }
 
-/// The squares a king attacks from a square.
 #[inline]
 pub(super) fn king_attacks(from: Square) -> u64 {
     pseudo_attacks(Role::King, from)
@@ -325,14 +324,10 @@ const fn all_beyond() -> [[u64; 64]; 64] {
     while from < 64 {
         let mut number = 0;
         while number < 8 {
-            let mut through = step(from, DIRECTIONS[number]);
-            while let Some(passed) = through {
-                let mut next = step(passed, DIRECTIONS[number]);
-                through = next;
-                while let Some(to) = next {
-                    table[from as usize][passed as usize] |= 1 << to;
-                    next = step(to, DIRECTIONS[number]);
-                }
+            let mut next = step(from, DIRECTIONS[number]);
+            while let Some(passed) = next {
+                table[from as usize][passed as usize] = ray(passed, DIRECTIONS[number]);
+                next = step(passed, DIRECTIONS[number]);
             }
             number += 1;
         }

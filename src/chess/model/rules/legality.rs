@@ -120,27 +120,31 @@ pub fn legality(position: &Position) -> Legality {
 fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool {
     let board = position.board();
     let steppers = board.role(Role::Pawn).bits() | board.role(Role::Knight).bits();
-    let (Some(first), last) = (Square::lowest(checkers), 63 - checkers.leading_zeros().min(63))
-    else {
-        return false;
-    };
-    let last = Square::new(last as u8).unwrap_or(first);
-    let two = first != last;
+    let Some(first) = Square::lowest(checkers) else { return false };
+    let others = checkers & !first.bit();
+    // A discovered check has at most one of them: the piece that moved.
     if (checkers & steppers).count_ones() > 1 {
         return true;
     }
-    match position.en_passant().filter(|_| en_passant_is_possible(position)) {
+    if let Some(target) = position.en_passant()
+        && en_passant_is_possible(position)
+    {
         // The pawn that stepped is the only checker, or its step opened one line.
-        Some(target) => {
-            let us = position.turn();
-            let (pawn, origin) = match us {
-                Color::White => (target.bit() >> 8, target.bit() << 8),
-                Color::Black => (target.bit() << 8, target.bit() >> 8),
-            };
-            let before = (board.occupied().bits() & !pawn) | origin;
-            two || (first.bit() != pawn && attackers(board, king, !us, before) != 0)
-        }
-        None => two && (checkers.count_ones() > 2 || line(first, king) & last.bit() != 0),
+        let us = position.turn();
+        let (pawn, origin) = stepped_over(us, target);
+        let before = (board.occupied().bits() & !pawn) | origin;
+        return others != 0 || (first.bit() != pawn && attackers(board, king, !us, before) != 0);
+    }
+    others.count_ones() > 1 || line(first, king) & others != 0
+}
+
+/// The squares on which a pawn stands, and stood before, that stepped over an en passant square.
+/// `turn` is the side to move after its step.
+#[inline]
+const fn stepped_over(turn: Color, target: Square) -> (u64, u64) {
+    match turn {
+        Color::White => (target.bit() >> 8, target.bit() << 8),
+        Color::Black => (target.bit() << 8, target.bit() >> 8),
     }
 }
 
@@ -156,10 +160,7 @@ pub fn en_passant_is_possible(position: &Position) -> bool {
 /// Whether a double step of the side that is not to move can have gone over a square.
 #[inline]
 pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bool {
-    let (pawn, origin) = match turn {
-        Color::White => (target.bit() >> 8, target.bit() << 8),
-        Color::Black => (target.bit() << 8, target.bit() >> 8),
-    };
+    let (pawn, origin) = stepped_over(turn, target);
     board.pieces(!turn, Role::Pawn).bits() & pawn != 0
         && board.occupied().bits() & (target.bit() | origin) == 0
         && target.rank() == en_passant_rank(turn)
@@ -178,10 +179,15 @@ pub fn is_insufficient_material(board: &Board) -> bool {
     let [king, knight, bishop] =
         [Role::King, Role::Knight, Role::Bishop].map(|role| board.role(role).bits());
     let rest = board.occupied().bits() & !king;
-    let is_one_knight = rest == knight && knight.count_ones() <= 1;
-    let is_dark = |square: Square| (square.file() + square.rank()) & 1 == 0;
-    let dark = Square::each(bishop).filter(|square| is_dark(*square)).count() as u32;
-    is_one_knight || rest == bishop && (dark == 0 || dark == bishop.count_ones())
+    let is_at_most_one_knight = rest == knight && knight.count_ones() <= 1;
+    is_at_most_one_knight || rest == bishop && are_of_one_colour(bishop)
+}
+
+/// Whether all squares of a set are dark, or all are light.
+fn are_of_one_colour(set: u64) -> bool {
+    let is_dark = |square: &Square| (square.file() + square.rank()) & 1 == 0;
+    let dark = Square::each(set).filter(is_dark).count() as u32;
+    dark == 0 || dark == set.count_ones()
 }
 
 /// True if the material of both sides lets this side mate by some series of legal moves. If it does
@@ -212,36 +218,39 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
     if own & knight != 0 {
         return own.count_ones() > 1 || other & !queen != 0;
     }
-    let is_dark = |square: Square| (square.file() + square.rank()) & 1 == 0;
-    let dark = Square::each(bishop).filter(|square| is_dark(*square)).count() as u32;
-    let is_of_one_colour = dark == 0 || dark == bishop.count_ones();
-    own != 0 && (!is_of_one_colour || (knight | pawn) != 0)
+    own != 0 && (!are_of_one_colour(bishop) || (knight | pawn) != 0)
 }
 
 /// A quick test: if true, [`legality`] would find nothing wrong; castling rights are not tested.
 /// Most boards without a king in check and without promoted pieces give true. False proves nothing.
 #[inline(always)]
 pub fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
-    let kings = Color::ALL.map(|color| (color, board.pieces(color, Role::King).bits()));
-    kings.into_iter().all(|(color, set)| {
-        has_usual_pieces(board, color)
-            && Square::lowest(set)
-                .is_some_and(|king| !is_attacked(board, king, !color, board.occupied().bits()))
-    }) && board.role(Role::Pawn).bits() & BACK_RANKS == 0
+    // Not a closure for each colour: it would be compiled without the instructions of the caller.
+    is_plain_side(board, Color::White)
+        && is_plain_side(board, Color::Black)
+        && board.role(Role::Pawn).bits() & BACK_RANKS == 0
         && en_passant.is_none_or(|target| has_stepped_over(board, turn, target))
+}
+
+/// Whether a side has a king that is not in check, and usual numbers of pieces.
+#[inline(always)]
+fn is_plain_side(board: &Board, color: Color) -> bool {
+    let king = board.pieces(color, Role::King).bits();
+    let Some(king) = Square::lowest(king) else { return false };
+    has_usual_pieces(board, color) && !is_attacked(board, king, !color, board.occupied().bits())
 }
 
 /// Whether a side has at most as many pieces of each role as at the start of a game.
 #[inline(always)]
 fn has_usual_pieces(board: &Board, color: Color) -> bool {
-    let most = |role, most: usize| {
+    let has_at_most = |max: usize, role| {
         // Pieces are not counted, because not every target machine counts bits in one instruction.
-        (0..most).fold(board.pieces(color, role).bits(), |rest, _| rest & rest.wrapping_sub(1)) == 0
+        (0..max).fold(board.pieces(color, role).bits(), |rest, _| rest & rest.wrapping_sub(1)) == 0
     };
     (board.pieces(color, Role::Pawn).count() <= 8)
-        & most(Role::Knight, 2)
-        & most(Role::Bishop, 2)
-        & most(Role::Rook, 2)
-        & most(Role::Queen, 1)
-        & most(Role::King, 1)
+        & has_at_most(2, Role::Knight)
+        & has_at_most(2, Role::Bishop)
+        & has_at_most(2, Role::Rook)
+        & has_at_most(1, Role::Queen)
+        & has_at_most(1, Role::King)
 }

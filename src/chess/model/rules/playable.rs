@@ -52,7 +52,8 @@ impl Playable {
         if is_attacked(board, their_king, us, board.occupied().bits()) {
             return Err(NotPlayable::KingInReach);
         }
-        Ok(Playable::prepare(*position, king, true))
+        let may_be_check = true;
+        Ok(Playable::prepare(*position, king, may_be_check))
     }
 
     /// Does the same as [`Playable::new`], for a position that is known to be playable.
@@ -140,14 +141,14 @@ impl Playable {
         let board = self.position.board();
         let candidates = role_attacks(role, to, board.occupied().bits())
             & board.pieces(self.position.turn(), role).bits();
-        let held = Square::each(candidates & self.pinned)
+        let held_by_pin = Square::each(candidates & self.pinned)
             .filter(|&from| line(self.king, from) & to.bit() == 0)
             .fold(0, |held, from| held | from.bit());
         Bitboard(match role {
             Role::King if self.king_destinations().contains(to) => candidates,
             Role::King => 0,
             _ if self.targets & to.bit() == 0 => 0,
-            _ => candidates & !held,
+            _ => candidates & !held_by_pin,
         })
     }
 
@@ -156,13 +157,18 @@ impl Playable {
     pub(crate) fn king_destinations(&self) -> Bitboard {
         let board = self.position.board();
         let us = self.position.turn();
+        let steps = king_attacks(self.king) & !board.color(us).bits();
+        // Most kings are closed in.
+        if steps == 0 {
+            return Bitboard::EMPTY;
+        }
         let theirs = board.color(!us).bits();
         let straight = theirs & (board.role(Role::Rook).bits() | board.role(Role::Queen).bits());
         let diagonal = theirs & (board.role(Role::Bishop).bits() | board.role(Role::Queen).bits());
         let without_king = board.occupied().bits() & !self.king.bit();
         let attacked =
             leaper_attacks(board, !us) | slider_attacks(straight, diagonal, without_king);
-        Bitboard(king_attacks(self.king) & !board.color(us).bits() & !attacked)
+        Bitboard(steps & !attacked)
     }
 
     fn pawn_reach(&self, from: Square) -> u64 {
@@ -225,14 +231,14 @@ impl Playable {
             for from in board.pieces(us, role) & squares {
                 for to in self.destinations(from, role) {
                     let promotes = role == Role::Pawn && to.bit() & BACK_RANKS != 0;
-                    let go_on = if promotes {
+                    let continues = if promotes {
                         PROMOTIONS
                             .iter()
                             .all(|&promoted| visit(Move { from, to, promotion: Some(promoted) }))
                     } else {
                         visit(Move { from, to, promotion: None })
                     };
-                    if !go_on {
+                    if !continues {
                         return;
                     }
                 }
@@ -306,7 +312,9 @@ impl Playable {
     /// The position after a legal move. The en passant square is set after every double step.
     pub fn after(&self, mv: Move) -> Playable {
         let next = after(&self.position, mv);
-        Playable::prepare(next, next.board().king(next.turn()).unwrap_or(self.king), true)
+        let king = next.board().king(next.turn()).unwrap_or(self.king);
+        let may_be_check = true;
+        Playable::prepare(next, king, may_be_check)
     }
 
     /// Whether the side to move is checkmated.
@@ -322,13 +330,13 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
     let board = position.board();
     let (king_to, rook_to) = side.targets(us);
     let path = between(king, king_to) | king_to.bit() | between(rook, rook_to) | rook_to.bit();
-    let others = board.occupied().bits() & !king.bit() & !rook.bit();
-    let passes = between(king, king_to);
     let without_king = board.occupied().bits() & !king.bit();
-    (path & others == 0
+    let others = without_king & !rook.bit();
+    let passed = between(king, king_to);
+    let may_castle = path & others == 0
         && !is_attacked(board, king_to, !us, others | rook_to.bit())
-        && !Square::each(passes).any(|square| is_attacked(board, square, !us, without_king)))
-    .then_some(rook)
+        && !Square::each(passed).any(|square| is_attacked(board, square, !us, without_king));
+    may_castle.then_some(rook)
 }
 
 /// The position after a legal move. Unlike [`Playable::after`], this function does not prepare for
@@ -416,6 +424,7 @@ pub(in crate::model) fn play_piece(
         }
     }
     before.replace(gone, to, us, mv.promotion.unwrap_or(role), board);
+    // Promotions and captures en passant give check in more ways than `may_give_check` looks at.
     Played {
         is_zeroing: role == Role::Pawn || before.color(!us).bits() & to != 0,
         may_be_check: is_special || may_give_check(board, us, role, mv),

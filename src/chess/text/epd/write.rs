@@ -173,8 +173,7 @@ impl Layout {
         }
     }
 
-    /// True for a counter that is not written as an operation. It is written as a field, or not at
-    /// all.
+    /// True for a counter that is not written as an operation, but as a field or not at all.
     fn covers(&self, opcode: &[u8]) -> bool {
         (self.without_hmvc && opcode == b"hmvc") || (self.without_fmvn && opcode == b"fmvn")
     }

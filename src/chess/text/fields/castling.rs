@@ -8,9 +8,9 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{CastlingForm, Profile};
 use crate::text::scan::Word;
 
-/// The rights of a castling field. A flag is true if all letters of the field are file letters.
 pub(super) struct Rights {
     pub(super) castling: Castling,
+    /// True if all letters of the field are file letters.
     only_files: bool,
 }
 
@@ -74,10 +74,10 @@ fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
         && b"KQkq".iter().all(|letter| find_right(board, *letter).is_some())
 }
 
-/// Settles doubtful rights. A right is doubtful if it exists only in Chess960 and the other right
-/// of the same king is impossible. Doubtful rights stay if the other side has a right without
-/// doubt. Otherwise they are dropped, because the king has probably castled and the field was not
-/// updated.
+/// Keeps or drops doubtful rights, with a warning. A right is doubtful if it exists only in
+/// Chess960 and the other right of the same king is impossible. It stays if the other side has a
+/// right without doubt. Otherwise it is dropped, because the king has probably castled and the
+/// field was not updated.
 fn drop_doubtful(
     word: Word,
     board: &Board,

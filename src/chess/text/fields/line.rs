@@ -90,8 +90,7 @@ pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     out.get_mut(start..)?.first_chunk_mut()
 }
 
-/// Writes the fields after a placement of `placement` bytes, and the counters. Returns the total
-/// length.
+/// Writes the fields after a placement of `placement` bytes, and the counters. Returns the length.
 #[inline(always)]
 pub(crate) fn write_behind(
     room: &mut [u8; ROOM],

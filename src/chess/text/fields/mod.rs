@@ -156,7 +156,9 @@ fn decimal(digits: &[u8]) -> Option<u32> {
         return None;
     }
     digits.iter().try_fold(0u32, |value, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
-        value.checked_mul(10)?.checked_add(digit)
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        value.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
     })
 }

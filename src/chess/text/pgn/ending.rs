@@ -39,23 +39,27 @@ impl Spelled {
         if text.first() == Some(&b'*') {
             return Some(Spelled { ending: Ending::UNKNOWN, len: 1 });
         }
-        let (white, len) = Share::at_start(text)?;
-        let both = score(text, white, len);
-        let (ending, len) = both.or_else(|| is_half(&text[..len]).then_some((DRAW, len)))?;
-        let len = len + note_length(&text[len..]);
-        let is_whole = !text[len..].first().is_some_and(|_| goes_on(&text[len..]));
-        is_whole.then_some(Spelled { ending, len })
+        let (white, white_len) = Share::at_start(text)?;
+        let (ending, score_len) = match score(text, white, white_len) {
+            Some(scored) => scored,
+            None if is_half(&text[..white_len]) => (DRAW, white_len),
+            None => return None,
+        };
+        let len = score_len + note_length(&text[score_len..]);
+        if goes_on(&text[len..]) { None } else { Some(Spelled { ending, len }) }
     }
 
     /// Reads a text that is an ending and nothing else.
     pub(super) fn parse(text: &[u8]) -> Option<Spelled> {
         let words = text.trim_ascii();
-        let of_words = || {
-            let is = |word: &str| words.eq_ignore_ascii_case(word.as_bytes());
-            let is_draw = ["draw", "drawn", "remis"].into_iter().any(is);
-            is_draw.then_some(Spelled { ending: DRAW, len: words.len() })
-        };
-        Spelled::at_start(words).filter(|spelled| spelled.len == words.len()).or_else(of_words)
+        if let Some(spelled) = Spelled::at_start(words)
+            && spelled.len == words.len()
+        {
+            return Some(spelled);
+        }
+        let is_text = |word: &str| words.eq_ignore_ascii_case(word.as_bytes());
+        let is_draw = ["draw", "drawn", "remis"].into_iter().any(is_text);
+        is_draw.then_some(Spelled { ending: DRAW, len: words.len() })
     }
 
     /// Whether the spelling is that of the standard.
@@ -75,8 +79,7 @@ const DRAW: Ending = Ending::Result(GameResult::Draw);
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Share {
     half_points: u8,
-    /// True if the share of the point is written as a sign, as in `+--` for games that were not
-    /// played.
+    /// True if the share is written as a sign, as in `+--` for games that were not played.
     is_sign: bool,
     /// True if the share is the letter O in place of zero.
     is_letter: bool,

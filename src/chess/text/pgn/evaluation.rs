@@ -110,22 +110,22 @@ pub(super) struct EngineComment<'c> {
 impl<'c> EngineComment<'c> {
     /// Splits a comment into its parts. `None` if the comment has another form.
     pub(super) fn parse(comment: &'c str) -> Option<EngineComment<'c>> {
-        let (score, rest) = comment.trim().split_once('/')?;
-        let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
-        let (depth, rest) = rest.split_at(end);
+        let (score, behind) = comment.trim().split_once('/')?;
+        let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
+        let (depth, after_depth) = behind.split_at(end);
         let depth: u32 = depth.parse().ok()?;
         let size = score.strip_prefix(['+', '-']).unwrap_or(score);
         let mate_plies = size.strip_prefix('M').filter(|plies| is_number(plies));
         let is_score = mate_plies.is_some()
             || size.split_once('.').is_some_and(|parts| is_number(parts.0) && is_number(parts.1));
         let is_marked = mate_plies.is_some() || size.len() < score.len();
-        let after = rest.strip_prefix(',').unwrap_or(rest);
-        let has_time = after.starts_with(char::is_whitespace);
-        let is_whole = match after.trim_start() {
-            "" => rest.is_empty() && is_marked,
-            time => has_time && leading_time_ms(time).is_some(),
+        let after_comma = after_depth.strip_prefix(',').unwrap_or(after_depth);
+        let rest = after_comma.trim_start();
+        let is_whole = if rest.is_empty() {
+            after_depth.is_empty() && is_marked
+        } else {
+            after_comma.starts_with(char::is_whitespace) && leading_time_ms(rest).is_some()
         };
-        let rest = after.trim_start();
         (is_score && is_whole).then_some(EngineComment { score, mate_plies, depth, rest })
     }
 }

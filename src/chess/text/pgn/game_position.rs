@@ -145,7 +145,6 @@ impl<'g> GamePosition<'g> {
     }
 }
 
-/// The last value that the comments of a node have.
 fn last_value<T>(node: GameNode<'_>, value: impl Fn(&str) -> Option<T>) -> Option<T> {
     node.comments().filter_map(value).last()
 }
@@ -163,13 +162,14 @@ pub fn clock_ms(comment: &str) -> Option<u64> {
 /// 0:00:02.5]`, or an engine's comment as cutechess and fastchess write it: `+0.35/20 1.2s` or
 /// `1.2s`.
 pub fn elapsed_ms(comment: &str) -> Option<u64> {
-    command_ms(comment, "[%emt").or_else(|| match EngineComment::parse(comment) {
-        Some(parts) => leading_time_ms(parts.rest),
-        None => {
-            let (time, _) = comment.split_once(',').unwrap_or((comment, ""));
-            leading_time_ms(time).filter(|_| !time.contains(char::is_whitespace))
-        }
-    })
+    if let Some(time) = command_ms(comment, "[%emt") {
+        return Some(time);
+    }
+    if let Some(parts) = EngineComment::parse(comment) {
+        return leading_time_ms(parts.rest);
+    }
+    let (time, _) = comment.split_once(',').unwrap_or((comment, ""));
+    if time.contains(char::is_whitespace) { None } else { leading_time_ms(time) }
 }
 
 /// The value of `[%eval 0.34]` in a comment, as `ce` from the view of `turn`.

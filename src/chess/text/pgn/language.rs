@@ -176,7 +176,6 @@ mod tests {
         }
     }
 
-    /// Letters of other languages are refused.
     #[test]
     fn letters_of_other_languages_and_cases_are_refused() {
         let german: Language = "german".parse().expect("known");

@@ -225,8 +225,7 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
 }
 
 impl Positions {
-    /// Whether the position after this number of plies is taken, even if it is not the last of its
-    /// line.
+    /// Whether the position after this number of plies is taken, even if it ends no line.
     fn has_ply(&self, ply: u32) -> bool {
         match self {
             Positions::All => true,
@@ -313,7 +312,8 @@ impl<'g> Walk<'g> {
     fn play(&mut self, mv: Move) -> Option<(EpdRecord, GamePosition<'g>)> {
         let before = self.leave(Some(mv));
         if let Some(line) = self.lines.last_mut() {
-            let (last, previous) = (self.elements.node(), Some(line.last));
+            let previous = Some(line.last);
+            let last = self.elements.node();
             *line = Line { is_at_branch: false, evaluation: None, last, previous };
         }
         if let Some(replay) = &mut self.replay {
@@ -334,8 +334,8 @@ impl<'g> Walk<'g> {
     fn play_null_move(&mut self) -> Option<(EpdRecord, GamePosition<'g>)> {
         let end = self.leave(None);
         if let Some(line) = self.lines.last_mut() {
-            let (last, previous) = (self.elements.node(), Some(line.last));
-            *line = Line { is_at_branch: false, last, previous, ..*line };
+            let previous = Some(line.last);
+            *line = Line { is_at_branch: false, last: self.elements.node(), previous, ..*line };
         }
         self.replay.iter_mut().for_each(Replay::play_null_move);
         end
@@ -344,8 +344,10 @@ impl<'g> Walk<'g> {
     /// Returns the record of the current position; `None` if the options do not select this
     /// position. `mv` is the move that is played next in this line; `None` at the end of the line.
     fn leave(&self, mv: Option<Move>) -> Option<(EpdRecord, GamePosition<'g>)> {
-        let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
-        let line = self.lines.last().filter(|line| !is_behind && !line.is_at_branch)?;
+        let line = self.lines.last()?;
+        if line.is_at_branch || self.replay.as_ref().is_some_and(Replay::is_behind_null_move) {
+            return None;
+        }
         let ply = self.replay.as_ref().map_or(0, Replay::ply);
         let is_last = self.wanted == Positions::Final && mv.is_none();
         if !is_last && !self.wanted.has_ply(ply) {
@@ -356,8 +358,10 @@ impl<'g> Walk<'g> {
             None => with_operations(EpdRecord::new(self.game.start().position), &self.common),
         };
         let turn = record.position().turn();
-        let score = line.evaluation.and_then(|it| it.seen_by(turn));
-        let score = score.or_else(|| mv.and_then(|_| self.score_of_mover()));
+        let mut score = line.evaluation.and_then(|it| it.seen_by(turn));
+        if score.is_none() && mv.is_some() {
+            score = self.score_of_mover();
+        }
         for (opcode, value) in score.iter().flat_map(PositionScore::operations) {
             record.set(Operation { opcode, operands: vec![Operand::Integer(value)] });
         }
@@ -365,8 +369,7 @@ impl<'g> Walk<'g> {
         Some((record, GamePosition::new(self.game, nodes)))
     }
 
-    /// Stores the evaluation of the current position if a comment has one; the last evaluation
-    /// counts.
+    /// Stores the evaluation of the current position if a comment has one; the last one counts.
     fn take_evaluation(&mut self, comment: &str) {
         if self.takes_evaluations
             && let Some(line) = self.lines.last_mut()
@@ -412,11 +415,11 @@ pub(super) fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) ->
     let mut record = EpdRecord::new(*playable.position());
     let number =
         |opcode, value: u32| Operation { opcode, operands: vec![Operand::Integer(value.into())] };
-    let played = mv.map(|mv| Operand::Move { mv, san: san::format(&playable, mv) });
     record.set(number(Opcode::FMVN, replay.fullmove_number()));
     record.set(number(Opcode::HMVC, replay.halfmove_clock()));
-    if let Some(operand) = played {
-        record.set(Operation { opcode: Opcode::SM, operands: vec![operand] });
+    if let Some(mv) = mv {
+        let operands = vec![Operand::Move { mv, san: san::format(&playable, mv) }];
+        record.set(Operation { opcode: Opcode::SM, operands });
     }
     with_operations(record, common)
 }

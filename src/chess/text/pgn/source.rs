@@ -106,9 +106,14 @@ impl<R: Read> Source<R> {
         self.first_before = self.counted.before;
         self.start += self.at;
         self.dropped += self.at as u64;
-        let kept = self.line.end.checked_sub(self.at).filter(|_| self.line.start <= self.at);
-        self.line = 0..kept.unwrap_or_default();
-        self.last_quote = kept.and(self.last_quote).map(|quote| quote?.checked_sub(self.at));
+        if (self.line.start..=self.line.end).contains(&self.at) {
+            // The line is searched already, so the rest of it is too.
+            self.line = 0..self.line.end - self.at;
+            self.last_quote = self.last_quote.map(|quote| quote?.checked_sub(self.at));
+        } else {
+            self.line = 0..0;
+            self.last_quote = None;
+        }
         self.at = 0;
     }
 
@@ -123,7 +128,6 @@ impl<R: Read> Source<R> {
         self.buffer.get(self.start + range.start..end).unwrap_or_default()
     }
 
-    /// Returns the byte before a place.
     pub(super) fn before(&self, at: usize) -> u8 {
         self.buffer.get(self.start + at - 1).copied().unwrap_or(b'\n')
     }
@@ -186,8 +190,7 @@ impl<R: Read> Source<R> {
             .map(|place| from + place)
     }
 
-    /// Finds the first line of the game so far that has at least `length` bytes, and returns its
-    /// start.
+    /// Finds the first line of the game so far of at least `length` bytes, and returns its start.
     pub(super) fn long_line(&mut self, length: usize) -> Option<usize> {
         let read = self.slice(0..self.at);
         // Each step goes to the start of the last line that begins within the next `length` bytes.
@@ -228,7 +231,6 @@ impl<R: Read> Source<R> {
         self.counted = Counted { at, line, before };
     }
 
-    /// Reads more of the stream.
     fn more(&mut self) -> Result<(), Broken> {
         if self.filled - self.start > self.limit {
             return Err(Broken::TooLong);
@@ -248,8 +250,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Copies the bytes from the start of the game up to the next line that begins with an `Event`
-    /// tag.
+    /// Copies the game from its start up to the next line that begins with an `Event` tag.
     pub(super) fn copy_long_game(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         loop {
             let known = self.filled - self.start;

@@ -1,5 +1,7 @@
 //! Forms of the values of standard tags.
 
+use super::time::is_number;
+
 /// Whether the values of a tag become fields of records and games, such as dates and ratings.
 pub(super) fn is_field(name: &str) -> bool {
     matches!(name, "Date" | "UTCDate" | "WhiteElo" | "BlackElo")
@@ -64,10 +66,6 @@ const TERMINATIONS: [&str; 8] = [
     "unterminated",
 ];
 
-fn is_number(value: &str) -> bool {
-    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Whether a text has `length` digits, or `?` instead of digits. Without `?`, the number must also
 /// be in range.
 fn is_part(text: &str, length: usize, least: u32, most: u32) -> bool {
@@ -89,7 +87,7 @@ fn is_time(value: &str) -> bool {
 }
 
 fn is_eco(value: &str) -> bool {
-    let (code, detail) = value.split_once('/').map_or((value, None), |(a, b)| (a, Some(b)));
+    let (code, detail) = split(value, '/');
     let is_code = matches!(code.as_bytes(), [b'A'..=b'E', digits @ ..] if digits.len() == 2)
         && is_number(&code[1..]);
     is_code && detail.is_none_or(|detail| is_number(detail) && detail.len() == 2)
@@ -104,13 +102,24 @@ fn is_period(period: &str) -> bool {
     if let Some(seconds) = period.strip_prefix('*') {
         return is_number(seconds);
     }
-    let (moves, time) = period.split_once('/').map_or((None, period), |(a, b)| (Some(a), b));
-    let (base, increment) = time.split_once('+').map_or((time, None), |(a, b)| (a, Some(b)));
+    let (has_moves, time) = match period.split_once('/') {
+        Some((moves, time)) => (is_number(moves), time),
+        None => (true, period),
+    };
+    let (base, increment) = split(time, '+');
     let is_seconds = |text: &str| {
-        let (whole, part) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
+        let (whole, part) = split(text, '.');
         is_number(whole) && part.is_none_or(is_number)
     };
-    moves.is_none_or(is_number) && is_seconds(base) && increment.is_none_or(is_seconds)
+    has_moves && is_seconds(base) && increment.is_none_or(is_seconds)
+}
+
+/// Splits a text at the first sign of this kind; the second part is `None` if there is none.
+fn split(text: &str, sign: char) -> (&str, Option<&str>) {
+    match text.split_once(sign) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
+    }
 }
 
 #[cfg(test)]

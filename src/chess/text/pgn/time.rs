@@ -16,12 +16,14 @@ pub(super) fn command_ms(comment: &str, command: &str) -> Option<u64> {
         Some((before, seconds)) => (Some(before), seconds),
         None => (None, time.trim()),
     };
+    if before.is_some_and(|before| before.matches(':').count() > 1) {
+        return None;
+    }
     let mut minutes = 0;
     for part in before.into_iter().flat_map(|before| before.split(':')) {
         minutes = 60 * minutes + small_number(part)?;
     }
-    let has_parts = before.is_none_or(|before| before.matches(':').count() <= 1);
-    has_parts.then_some(60_000 * minutes + decimal_ms(seconds)?)
+    Some(60_000 * minutes + decimal_ms(seconds)?)
 }
 
 /// Reads the time of an engine that a text begins with: the word `1.2s` or `15ms`.

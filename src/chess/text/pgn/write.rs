@@ -163,7 +163,6 @@ fn write_string(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Returns a string with its quotes.
 pub(super) fn quoted(value: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len() + 2);
     write_string(value, &mut out);
@@ -259,9 +258,10 @@ impl Layout<'_> {
     }
 
     fn token(&mut self, token: &[u8]) {
-        if !std::mem::take(&mut self.is_open) {
+        if !self.is_open {
             self.flush();
         }
+        self.is_open = false;
         self.unit.extend_from_slice(token);
     }
 

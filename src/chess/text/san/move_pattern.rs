@@ -44,12 +44,14 @@ impl MovePattern {
         let pattern = Pattern::read(text, leading).ok_or(SYNTAX)?;
         let is_of_pawn = matches!(pattern.role, None | Some(Role::Pawn));
         let is_promotion = is_of_pawn && pattern.to.bit() & BACK_RANKS != 0;
-        match (is_promotion, pattern.promotion) {
-            (true, None) if pattern.origin().is_none() => Err(NO_PIECE),
-            (false, Some(_)) => Err(SYNTAX),
-            _ if is_of_pawn && pattern.captures && pattern.from_file.is_none() => Err(SYNTAX),
-            _ => Ok(MovePattern(Written::Move(pattern))),
+        if is_promotion && pattern.promotion.is_none() && pattern.origin().is_none() {
+            return Err(NO_PIECE);
         }
+        let has_no_file = is_of_pawn && pattern.captures && pattern.from_file.is_none();
+        if has_no_file || !is_promotion && pattern.promotion.is_some() {
+            return Err(SYNTAX);
+        }
+        Ok(MovePattern(Written::Move(pattern)))
     }
 
     /// The move on a board with mirrored files, ranks or both. With files, castling changes its side.

@@ -16,7 +16,7 @@ use crate::text::Profile;
 pub fn fitting(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let (body, notes) = split_notes(text);
     if let Ok(found) = find(playable, body, Profile::Lenient) {
-        return (!found.false_capture).then(|| vec![found.mv]);
+        return if found.false_capture { None } else { Some(vec![found.mv]) };
     }
     let mut moves = numeric(playable, body).or_else(|| descriptive(playable, body))?;
     if moves.len() > 1 {
@@ -184,8 +184,10 @@ fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
         }
         _ => owned(all, role, color, owner)?,
     };
-    let place = place.map_or(Some(!0), |place| squares(position.turn(), place))?;
-    Some(named & place)
+    match place {
+        Some(place) => Some(named & squares(position.turn(), place)?),
+        None => Some(named),
+    }
 }
 
 /// Splits a text such as `R(1)` or `R/1` into the piece `R` and its place `1`. The place is `None`

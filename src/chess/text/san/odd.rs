@@ -77,15 +77,13 @@ pub(crate) fn without_notes(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether a text consists of notes. A single `x` does not count, because it is more likely a
-/// capture.
+/// Whether a text consists of notes. A single `x` is none, because it is likely a capture.
 pub(crate) fn is_mark(text: &[u8]) -> bool {
     let is_capture = matches!(text.first(), None | Some(b'x' | b'X'));
     !is_capture && without_notes(text).is_empty()
 }
 
-/// Respells a text: without the second of two equal letters, or with the `x` moved before the
-/// square.
+/// Respells a text: without the second of two equal letters, or with `x` before the square.
 fn respelled(text: &[u8]) -> Option<Vec<u8>> {
     match text {
         [first, second, ..] if first == second && first.is_ascii_alphabetic() => {

@@ -24,7 +24,10 @@ impl Token {
         // Sets the top bit of each byte below 0x21. Only the lowest bit that is set is reliable,
         // because the subtraction borrows from higher bytes.
         let ends = bytes.wrapping_sub(ONES * 0x21) & !bytes & (ONES << 7);
-        (ends != 0).then(|| Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
+        if ends == 0 {
+            return None;
+        }
+        Some(Token::from_bytes(bytes, (ends.trailing_zeros() / 8) as u8))
     }
 
     /// Takes a whole text; `None` if it has more than seven bytes.
@@ -48,8 +51,7 @@ impl Token {
         self.len as usize
     }
 
-    /// Returns one of the last seven bytes. Places count from 1 at the end; the byte is 0 if the
-    /// token is shorter.
+    /// One of the last seven bytes, counted from 1 at the end; 0 if the token is shorter.
     #[inline]
     const fn byte_at_end(self, place: u32) -> u8 {
         (self.bytes >> (64 - 8 * place)) as u8
@@ -71,8 +73,7 @@ impl Token {
 /// A position, with the fact whether the side to move may be in check.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Situation<'p> {
-    /// A playable position. If it has an en passant square, a double step over that square is
-    /// possible.
+    /// A playable position. An en passant square, if any, was passed by a possible double step.
     pub(crate) position: &'p Position,
     /// False only if the side to move is certainly not in check.
     pub(crate) may_be_check: bool,
@@ -96,8 +97,7 @@ pub(crate) fn quick(situation: Situation<'_>, token: Token) -> Option<(Move, Opt
     }
 }
 
-/// Roles by their letters. This is a table, because the processor could not predict a branch on the
-/// letter.
+/// Roles by their letters: a table, because a branch on the letter cannot be predicted.
 static PIECES: [Option<Role>; 256] = pieces();
 
 const fn pieces() -> [Option<Role>; 256] {
@@ -131,12 +131,11 @@ fn castling(situation: Situation<'_>, token: Token) -> Option<Move> {
     Some(Move { from: king, to: rook, promotion: None })
 }
 
-/// Returns the square at the end of a token.
 #[inline]
 fn square_at_end(token: Token) -> Option<Square> {
-    let (file, rank) =
-        (token.byte_at_end(2).wrapping_sub(b'a'), token.byte_at_end(1).wrapping_sub(b'1'));
-    (file | rank < 8).then(|| Square::at(file & 7, rank & 7))
+    let file = token.byte_at_end(2).wrapping_sub(b'a');
+    let rank = token.byte_at_end(1).wrapping_sub(b'1');
+    if file | rank < 8 { Some(Square::at(file & 7, rank & 7)) } else { None }
 }
 
 /// Reads `e4`, `exd5`, `e8=Q`, `exd8=Q`.
@@ -156,13 +155,14 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
         _ => return None,
     };
     let promotes = to.bit() & BACK_RANKS != 0;
-    let from = Square::lowest(from).filter(|_| promotes == promotion.is_some())?;
-    let mv = Move { from, to, promotion };
+    if promotes != promotion.is_some() {
+        return None;
+    }
+    let mv = Move { from: Square::lowest(from)?, to, promotion };
     keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
 }
 
-/// Returns a bitboard with the pawn that can step to a square. The bitboard is empty if no pawn
-/// can.
+/// A bitboard with the pawn that can step to a square, or an empty one.
 fn origin_of_step(position: &Position, to: Square) -> u64 {
     const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
@@ -174,14 +174,14 @@ fn origin_of_step(position: &Position, to: Square) -> u64 {
     board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
-/// Returns a bitboard with the pawn on a file that can capture on a square. `file` is the letter of
-/// the file. The bitboard is empty if no pawn can.
-fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
+/// A bitboard with the pawn on a file that can capture on a square, or an empty one.
+fn origin_of_capture(position: &Position, file_letter: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();
-    let prey = board.color(!us).contains(to) || position.en_passant() == Some(to);
-    let file = file_set(file);
-    if prey { pawn_attacks(!us, to) & board.pieces(us, Role::Pawn).bits() & file } else { 0 }
+    if !board.color(!us).contains(to) && position.en_passant() != Some(to) {
+        return 0;
+    }
+    pawn_attacks(!us, to) & board.pieces(us, Role::Pawn).bits() & file_set(file_letter)
 }
 
 /// The squares of a file from `a` to `h`.
@@ -220,15 +220,15 @@ fn piece_move(situation: Situation<'_>, role: Role, token: Token) -> Option<Move
         if between(to, from) & occupied != 0 || !keeps_king_safe(situation, mv, role) {
             continue;
         }
-        if legal.replace(mv).is_some() {
+        if legal.is_some() {
             return None;
         }
+        legal = Some(mv);
     }
     legal
 }
 
-/// Returns the squares that the last `count` bytes of a token mean: a file, a rank, or a single
-/// square.
+/// The squares that the last `count` bytes of a token mean: a file, a rank, or one square.
 fn origin_set(token: Token, count: u8) -> Option<u64> {
     match (count, token.byte_at_end(1)) {
         (1, file @ b'a'..=b'h') => Some(file_set(file)),

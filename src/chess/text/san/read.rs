@@ -175,8 +175,7 @@ impl Latin {
     }
 }
 
-/// Splits one of the six annotation marks from the end of a text. Returns the rest and the mark as
-/// a NAG.
+/// Splits one of the six annotation marks from the end. Returns the rest and the mark's NAG.
 pub(super) fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);
@@ -195,17 +194,16 @@ pub(super) fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveE
 
 /// Removes check and mate marks and the note of en passant.
 pub(super) fn strip_marks(text: &[u8]) -> &[u8] {
-    let without_marks = |text: &'_ [u8]| {
+    let end_of_move = |text: &[u8]| {
         text.iter().rposition(|byte| !matches!(byte, b'+' | b'#')).map_or(0, |last| last + 1)
     };
-    let text = &text[..without_marks(text)];
-    let noted = text.strip_suffix(b"e.p.").or_else(|| text.strip_suffix(b"ep"));
-    match noted {
-        Some(text) => {
-            let text = text.strip_suffix(b"/").unwrap_or(text);
-            &text[..without_marks(text)]
+    let unmarked = &text[..end_of_move(text)];
+    match unmarked.strip_suffix(b"e.p.").or_else(|| unmarked.strip_suffix(b"ep")) {
+        Some(before) => {
+            let before = before.strip_suffix(b"/").unwrap_or(before);
+            &before[..end_of_move(before)]
         }
-        None => text,
+        None => unmarked,
     }
 }
 
@@ -304,12 +302,11 @@ impl Pattern {
     }
 
     fn find(&self, playable: &Playable, profile: Profile) -> Result<(Move, bool), MoveError> {
-        let lenient = profile == Profile::Lenient;
-        if self.hyphen && !(lenient && self.origin().is_some()) {
+        if self.hyphen && (profile != Profile::Lenient || self.origin().is_none()) {
             return Err(SYNTAX);
         }
         match self.role {
-            Some(Role::Pawn) | None => self.find_unlettered(playable, lenient),
+            Some(Role::Pawn) | None => self.find_unlettered(playable, profile),
             Some(role) => self.find_piece(playable, role),
         }
     }
@@ -322,18 +319,26 @@ impl Pattern {
     fn find_unlettered(
         &self,
         playable: &Playable,
-        lenient: bool,
+        profile: Profile,
     ) -> Result<(Move, bool), MoveError> {
-        let position = playable.position();
-        if let Some(from) = self.origin().filter(|_| lenient && self.role.is_none()) {
-            let ours = position.board().color(position.turn()).contains(from);
-            let role = position.board().role_at(from).filter(|_| ours).ok_or(ILLEGAL)?;
-            if role != Role::Pawn {
-                return self.find_piece(playable, role);
-            }
-        }
-        if self.from_rank.is_some() && !lenient {
+        if self.from_rank.is_some() && profile != Profile::Lenient {
             return Err(SYNTAX);
+        }
+        // In the lenient profile, two squares without a letter are coordinate notation.
+        if profile == Profile::Lenient
+            && self.role.is_none()
+            && let Some(from) = self.origin()
+        {
+            let position = playable.position();
+            let board = position.board();
+            match board.role_at(from) {
+                Some(role) if board.color(position.turn()).contains(from) => {
+                    if role != Role::Pawn {
+                        return self.find_piece(playable, role);
+                    }
+                }
+                _ => return Err(ILLEGAL),
+            }
         }
         self.find_pawn(playable)
     }
@@ -361,12 +366,14 @@ impl Pattern {
                 || playable.is_en_passant(Move { from, to: self.to, promotion: None })
         });
         let from = fits.next().ok_or(ILLEGAL)?;
-        let promotion = match (self.to.bit() & BACK_RANKS != 0, self.promotion) {
-            (true, None) => return Err(NO_PIECE),
-            (false, Some(_)) => return Err(SYNTAX),
-            (_, promotion) => promotion,
-        };
-        let mv = Move { from, to: self.to, promotion };
+        let is_promotion = self.to.bit() & BACK_RANKS != 0;
+        if is_promotion && self.promotion.is_none() {
+            return Err(NO_PIECE);
+        }
+        if !is_promotion && self.promotion.is_some() {
+            return Err(SYNTAX);
+        }
+        let mv = Move { from, to: self.to, promotion: self.promotion };
         Ok((mv, self.captures && !playable.is_capture(mv)))
     }
 
@@ -395,13 +402,16 @@ impl Pattern {
     /// Finds castling that is written with squares: `e1g1`, or `e1h1` if the king takes its rook.
     /// The text must name the square of the king in full, so `Kg1` is never castling.
     fn castle_by_squares(&self, playable: &Playable, role: Role) -> Option<(Move, bool)> {
-        let king = self.origin().filter(|&from| from == playable.king())?;
-        let by_squares = role == Role::King && (self.role.is_none() || self.hyphen);
-        let mv = Side::ALL.into_iter().filter(|_| by_squares).find_map(|side| {
+        let king = playable.king();
+        let has_two_squares = self.role.is_none() || self.hyphen;
+        if role != Role::King || !has_two_squares || self.origin() != Some(king) {
+            return None;
+        }
+        let mv = Side::ALL.into_iter().find_map(|side| {
             let castles = castle(playable, side)?;
             let (target, _) = side.targets(playable.position().turn());
-            let classic = self.to == target && king.file() == 4;
-            (classic || self.to == castles.to).then_some(castles)
+            let is_classic = self.to == target && king.file() == 4;
+            (is_classic || self.to == castles.to).then_some(castles)
         })?;
         Some((mv, false))
     }

@@ -6,14 +6,14 @@ mod totals;
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 
 pub(crate) use args::Args;
 
-use crate::cli::args::ReadArgs;
+use crate::cli::args::{ReadArgs, RecordFilter};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GameOutput;
 use crate::cli::outcome::{Outcome, Usage};
@@ -29,9 +29,12 @@ use epdb_chess::error::{self, At, Place};
 use epdb_chess::model::{Color, EpdRecord, Game};
 use epdb_chess::text::{ParseOptions, Profile};
 use epdb_library::expression::Expression;
+use epdb_library::game_tag::PlayerSearch;
 use epdb_library::kept_games::{GameObject, ListOrder};
-use epdb_library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
-use epdb_source::{CollectionFile, Item, name_of};
+use epdb_library::search::{
+    GameMatch, MatchObject, Matching, Player, Totals, TotalsObject, as_written,
+};
+use epdb_source::{CollectionFile, Item, Source, is_stream, name_of};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let own = args.expression()?;
@@ -64,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         (None, own) => own.context("no expression")?,
     };
     read.wanted.filter = Some(expression.clone());
-    let mut search = Search::new(args, player)?;
+    let mut search = Search::new(args, player.clone(), &expression)?;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     diagnostics.watch(Some(&expression));
     let mut files = Vec::new();
@@ -82,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 Item::Game { game, place, encoded, .. } => {
                     search.searched += 1;
                     if let Some(ply) = matching.ply(game, place, encoded) {
-                        search.take_game(game, ply)?;
+                        search.take_game(game, place, ply)?;
                     }
                 }
                 Item::LeftOut { record: None, .. } => search.searched += 1,
@@ -94,7 +97,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
     }
     let found = search.finish()?;
+    if let Some(player) = player.filter(|_| !found) {
+        report_near_names(&player, sources, &read)?;
+    }
     Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
+}
+
+/// Reads the games again, if that is possible, and names the nearest players if none has the player.
+fn report_near_names(player: &Player, sources: &[PathBuf], read: &ReadArgs) -> anyhow::Result<()> {
+    let search = PlayerSearch::new(&player.names, player.side);
+    let Some(mut search) = search.filter(|_| !sources.iter().any(|path| is_stream(path))) else {
+        return Ok(());
+    };
+    let all = ReadArgs { wanted: RecordFilter::default(), ..read.clone() };
+    for path in sources {
+        if let Some(library) = kept_games(path, read)? {
+            library.opened()?.each_kept_game(&mut |_, bytes| {
+                kept_game::decode(bytes).iter().for_each(|game| search.add(game));
+                Ok(())
+            })?;
+            continue;
+        }
+        Source::open(path, &all.source_options(true))?.read(&mut |item| {
+            signals::check_interrupt()?;
+            if let Item::Game { game, .. } = item {
+                search.add(game);
+            }
+            anyhow::Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    if let Some(missing) = search.missing() {
+        note!("epdb: {missing}");
+    }
+    Ok(())
 }
 
 /// The expression that is true at the position of some words.
@@ -117,6 +152,8 @@ fn kept_games(path: &Path, read: &ReadArgs) -> anyhow::Result<Option<CollectionF
 struct Search<'a> {
     args: &'a Args,
     player: Option<Player>,
+    /// The expression without mirror images, if it has some, and the points of a player are not wanted.
+    as_written: Option<Expression>,
     output: Option<GameOutput>,
     /// Games that are sorted before they are shown or written.
     sorter: Option<(ListOrder, Sorter)>,
@@ -140,13 +177,18 @@ struct Visits {
 }
 
 impl<'a> Search<'a> {
-    fn new(args: &'a Args, player: Option<Player>) -> anyhow::Result<Search<'a>> {
+    fn new(
+        args: &'a Args,
+        player: Option<Player>,
+        expression: &Expression,
+    ) -> anyhow::Result<Search<'a>> {
         let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
         let sorter = args
             .order()
             .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
         Ok(Search {
             args,
+            as_written: if player.is_none() { as_written(expression) } else { None },
             player,
             output,
             sorter,
@@ -195,7 +237,7 @@ impl<'a> Search<'a> {
         signals::check_interrupt()?;
         self.searched += 1;
         let ply = expression.first_match(game, place);
-        ply.map_or(Ok(()), |ply| self.take_game(game, ply))
+        ply.map_or(Ok(()), |ply| self.take_game(game, place, ply))
     }
 
     fn take_record(&mut self, record: &EpdRecord) {
@@ -205,9 +247,9 @@ impl<'a> Search<'a> {
     }
 
     /// Takes a game whose first match is after this number of plies.
-    fn take_game(&mut self, game: &Game, ply: u32) -> anyhow::Result<()> {
+    fn take_game(&mut self, game: &Game, place: &Place, ply: u32) -> anyhow::Result<()> {
         let found = GameMatch::at(game, ply);
-        let side = self.player.as_ref().map_or(Color::White, |player| player.side_in(game));
+        let side = self.side_in(game, place, ply);
         self.games.add_game(game, found.played.as_ref(), side);
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
@@ -218,6 +260,17 @@ impl<'a> Search<'a> {
             &mut payload,
         )?;
         Ok(sorter.push(&order.key_of(game), &payload)?)
+    }
+
+    /// The side whose points are counted: that of the player, or the side that has White's part in the expression.
+    fn side_in(&self, game: &Game, place: &Place, ply: u32) -> Color {
+        if let Some(player) = &self.player {
+            return player.side_in(game);
+        }
+        match &self.as_written {
+            Some(expression) if expression.first_match(game, place) != Some(ply) => Color::Black,
+            _ => Color::White,
+        }
     }
 
     /// Shows or writes a game, unless there are enough.
@@ -274,6 +327,12 @@ impl<'a> Search<'a> {
         if self.has_games() {
             let verb = if self.matches == 1 { "matches" } else { "match" };
             note!("epdb: {} of {} {verb}", self.matches, many(self.searched, "game"));
+            if self.as_written.is_some() && self.matches > 0 {
+                note!(
+                    "epdb: wins are those of White where the expression is true as written, and of Black where it \
+                     is true for swapped colours"
+                );
+            }
         }
     }
 
@@ -286,7 +345,11 @@ impl<'a> Search<'a> {
         if self.args.output.as_deref() == Some(Path::new("-")) {
             return Ok(());
         }
-        let side = if self.player.is_some() { "player" } else { "white" };
+        let side = match (&self.player, &self.as_written) {
+            (Some(_), _) => "player",
+            (None, Some(_)) => "pattern",
+            (None, None) => "white",
+        };
         let mut totals = Vec::new();
         if self.has_games() {
             totals.push(TotalsObject::new("games", side, &self.games));

@@ -8,7 +8,7 @@ use epdb_library::search::{ResultsObject, TotalsObject};
 /// Maximum number of groups of each kind that have their own rows.
 const EACH: usize = 10;
 
-/// Writes totals. Without a player, wins and losses are those of White.
+/// Writes totals. Wins and losses are those of White, unless there is a player or a mirror image.
 pub(super) fn write(totals: &TotalsObject, out: &mut impl Write) -> anyhow::Result<()> {
     let names = match totals.side {
         "white" => ["", totals.of, "White wins", "draws", "Black wins", "unknown", "White score"],

@@ -51,7 +51,9 @@ impl Plot {
 
     /// Draws a bar from one share of the height to another, with a tooltip.
     fn bar(&mut self, [x, width]: [f64; 2], [from, to]: [f64; 2], paint: &str, text: &str) {
-        let (y, floor, text) = (Plot::y(to), Plot::y(from), escaped(text));
+        let y = Plot::y(to);
+        let floor = Plot::y(from);
+        let text = escaped(text);
         put!(
             self.body,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" style=\"{paint}; fill: \
@@ -82,8 +84,8 @@ struct Log {
 }
 
 impl Log {
-    fn up_to(most: u64) -> Log {
-        Log { decades: most.max(2).ilog10() as i32 + 1 }
+    fn up_to(maximum: u64) -> Log {
+        Log { decades: maximum.max(2).ilog10() as i32 + 1 }
     }
 
     /// The horizontal place of a value, rounded to half a unit of the plot. So steps that look the same are
@@ -123,11 +125,11 @@ fn short(value: i128) -> String {
     }
 }
 
-/// The smallest end, at least `most`, of an axis from 0 whose quarters are round numbers.
-fn round_end(most: u64) -> u64 {
+/// The smallest end, at least `largest`, of an axis from 0 whose quarters are round numbers.
+fn round_end(largest: u64) -> u64 {
     let powers = (0..19).map(|power| 10_u64.pow(power));
     let mut steps = powers.flat_map(|power| [1, 2, 5].map(|step| power.saturating_mul(step)));
-    steps.find(|step| step.saturating_mul(4) >= most).unwrap_or(most / 4).saturating_mul(4)
+    steps.find(|step| step.saturating_mul(4) >= largest).unwrap_or(largest / 4).saturating_mul(4)
 }
 
 /// A chart that shows, for each effort per search (time or nodes), the share of the scored problems that were
@@ -142,8 +144,8 @@ pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
         let solved = run.efforts(axis, true).last().copied();
         searched.max(solved).max(run.efforts(axis, false).last().copied()).unwrap_or(1)
     };
-    let most = runs.iter().map(longest).max().unwrap_or(1);
-    let log = Log::up_to(most);
+    let longest_of_all = runs.iter().map(longest).max().unwrap_or(1);
+    let log = Log::up_to(longest_of_all);
     let mut plot = Plot { body: String::new() };
     plot.heights(|share| format!("{:.0} %", 100.0 * share));
     log.draw(&mut plot);
@@ -153,11 +155,13 @@ pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
         let paint = colour(place);
         for is_first in [true, false] {
             let path = steps(&run.efforts(axis, is_first), scored, &log, end);
-            let class = match (is_first, place < 8) {
-                (true, _) => "first",
-                (false, true) => "held",
+            let class = if is_first {
+                "first"
+            } else if place < 8 {
+                "held"
+            } else {
                 // Colours repeat from the ninth run on.
-                (false, false) => "held dash",
+                "held dash"
             };
             put!(plot.body, "<path class=\"{class}\" style=\"{paint}\" d=\"{path}\"/>");
         }
@@ -171,7 +175,7 @@ pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
         );
     }
     let title = format!("Solved over {unit}");
-    let twin = solved_table(runs, axis, unit, most);
+    let twin = solved_table(runs, axis, unit, longest_of_all);
     plot.figure(&title, "", &format!("{unit} of a search, logarithmic"), &twin)
 }
 
@@ -189,14 +193,15 @@ fn steps(efforts: &[u64], scored: u64, log: &Log, end: f64) -> String {
 }
 
 /// A table with the number of problems solved within an effort of 1, 2, 5, 10, 20 ...
-fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
+fn solved_table(runs: &[Run], axis: Axis, unit: &str, longest: u64) -> String {
     let decades = (0..20).map(|decade| 10u64.saturating_pow(decade));
     let marks = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
-    let mut marks: Vec<u64> = marks.take_while(|&mark| mark < most).collect();
-    marks.push(most);
+    let mut marks: Vec<u64> = marks.take_while(|&mark| mark < longest).collect();
+    marks.push(longest);
     let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     let names = [&["Within"][..], &labels].concat();
-    let efforts: Vec<Vec<u64>> = runs.iter().map(|run| run.efforts(axis, false)).collect();
+    let is_first = false;
+    let efforts: Vec<Vec<u64>> = runs.iter().map(|run| run.efforts(axis, is_first)).collect();
     let row = |mark: &u64| {
         let count = |efforts: &Vec<u64>| efforts.partition_point(|effort| effort <= mark) as u128;
         let counts = efforts.iter().map(|efforts| Cell::Number(grouped(count(efforts))));
@@ -213,8 +218,8 @@ pub(super) fn histogram(title: &str, of: &str, labels: &[&str], bins: &[&[Bin]])
     let mut ranges: Vec<(i128, i128)> = all.clone().map(|bin| (bin.from, bin.to)).collect();
     ranges.sort_unstable();
     ranges.dedup();
-    let Some(most) = all.map(|bin| bin.count).max() else { return String::new() };
-    let top = round_end(most);
+    let Some(largest) = all.map(|bin| bin.count).max() else { return String::new() };
+    let top = round_end(largest);
     let count = |bins: &[Bin], from: i128| {
         bins.iter().find(|bin| bin.from == from).map_or(0, |bin| bin.count)
     };
@@ -330,7 +335,6 @@ pub(super) fn shares(
     plot.figure(title, &key(series), below, &twin)
 }
 
-/// The legend of series.
 fn key(series: &[Series<'_>]) -> String {
     let entry = |(label, paint): &Series<'_>| {
         format!(
@@ -350,12 +354,9 @@ pub(super) struct Quartiles {
 
 /// A chart with median and quartiles of scores by ply. Empty if there are fewer than two plies.
 pub(super) fn scores_by_ply(title: &str, plies: &[Quartiles]) -> String {
-    let ([first, .., last], Some(most)) =
-        (plies, plies.iter().flat_map(|it| it.values).map(i32::abs).max())
-    else {
-        return String::new();
-    };
-    let top = f64::from((most.max(1) as u32).next_multiple_of(100));
+    let [first, .., last] = plies else { return String::new() };
+    let largest = plies.iter().flat_map(|it| it.values).map(i32::abs).fold(1, i32::max);
+    let top = f64::from((largest as u32).next_multiple_of(100));
     let mut plot = Plot { body: String::new() };
     plot.heights(|share| format!("{:+.1}", top * (2.0 * share - 1.0) / 100.0));
     let across = (Plot::RIGHT - LEFT) / f64::from(last.ply - first.ply);

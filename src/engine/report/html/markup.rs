@@ -26,16 +26,13 @@ pub(super) fn named(run: usize, label: &str) -> String {
     format!("<i class=\"run\" style=\"{}\"></i>{}", colour(run), escaped(label))
 }
 
-/// A cell of a table.
 #[derive(Clone)]
 pub(super) enum Cell {
-    /// The run of the row.
     Run(usize, String),
     /// The heading of the row.
     Name(String),
     /// Left-aligned text.
     Text(String),
-    /// Numbers.
     Number(String),
     /// A share of 1 as a bar in the colour of a run, with its label.
     Share(usize, f64, String),

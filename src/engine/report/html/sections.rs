@@ -5,14 +5,14 @@ use super::markup::{Cell, colour, escaped, named, table};
 use crate::report::distribution::{Bin, Distribution};
 use crate::report::statistics::Interval;
 use crate::report::{
-    Axis, Counts, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability, range, signed,
+    Axis, Counts, Measures, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability,
+    range, signed,
 };
 use epdb_library::run_file::{RunFile, RunLimit};
 
 /// Anchor, heading and body of a section.
 pub(super) type SectionParts = (&'static str, &'static str, String);
 
-/// A section of the page.
 pub(super) struct Section {
     /// The anchor of the section.
     pub(super) id: &'static str,
@@ -310,7 +310,6 @@ fn efforts(report: &Report<'_>) -> String {
     )
 }
 
-/// The legend of colours.
 fn legend(runs: &[Run]) -> String {
     let entries = runs.iter().enumerate();
     let entry = |(place, run): (usize, &Run)| format!("<span>{}</span>", named(place, &run.label));
@@ -356,24 +355,19 @@ fn theme_cells(run: usize, counts: &Option<Counts>) -> [Cell; 3] {
     ]
 }
 
+type MeasureOf = fn(&Measures) -> &Option<Distribution>;
+
 fn measures(report: &Report<'_>) -> String {
     let all: Vec<_> = report.runs.iter().map(Run::measures).collect();
-    let kinds = [
-        "Nodes",
-        "Milliseconds",
-        "Depth",
-        "Score in centipawns",
-        "Mates in, moves",
-        "Is mated in, moves",
-        "Mates asked for or found, moves",
+    let kinds: [(&str, MeasureOf); 7] = [
+        ("Nodes", |it| &it.nodes),
+        ("Milliseconds", |it| &it.milliseconds),
+        ("Depth", |it| &it.depth),
+        ("Score in centipawns", |it| &it.score),
+        ("Mates in, moves", |it| &it.mates),
+        ("Is mated in, moves", |it| &it.mated),
+        ("Mates asked for or found, moves", |it| &it.dm),
     ];
-    let of_kind = |kind: usize| -> Vec<Option<&Distribution>> {
-        let values = all.iter().map(|it| {
-            [&it.nodes, &it.milliseconds, &it.depth, &it.score, &it.mates, &it.mated, &it.dm][kind]
-                .as_ref()
-        });
-        values.collect()
-    };
     let names = [
         "Run",
         "Of each record",
@@ -389,11 +383,14 @@ fn measures(report: &Report<'_>) -> String {
     let labels: Vec<&str> = report.runs.iter().map(|run| run.label.as_str()).collect();
     let mut rows = Vec::new();
     let mut figures = String::new();
-    for (kind, title) in kinds.into_iter().enumerate() {
-        let of_runs = of_kind(kind);
+    for (title, measure) in kinds {
+        // Sums of the others mean nothing.
+        let has_sum = matches!(title, "Nodes" | "Milliseconds");
+        let of_runs: Vec<Option<&Distribution>> =
+            all.iter().map(|it| measure(it).as_ref()).collect();
         for (place, values) in of_runs.iter().enumerate() {
             let label = || report.runs[place].label.clone();
-            rows.extend(values.map(|values| measured(place, label(), title, values, kind < 2)));
+            rows.extend(values.map(|values| measured(place, label(), title, values, has_sum)));
         }
         let bins: Vec<&[Bin]> =
             of_runs.iter().map(|values| values.map_or(&[][..], |values| &values.bins)).collect();
@@ -402,7 +399,7 @@ fn measures(report: &Report<'_>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let speed = |(place, values): (usize, &crate::report::Measures)| {
+    let speed = |(place, values): (usize, &Measures)| {
         let speed = values.nodes_per_second?;
         Some(format!("{} {}", named(place, &report.runs[place].label), number(speed)))
     };

@@ -118,7 +118,6 @@ fn counts(tables: &[CountTable]) -> String {
     if tables.is_empty() { tables } else { format!("<div class=\"tables\">{tables}</div>\n") }
 }
 
-/// The colours of results.
 fn result_series() -> [Series<'static>; 3] {
     [("White won", "win"), ("Draw", "draw"), ("Black won", "loss")]
         .map(|(name, paint)| (name, format!("--colour: var(--{paint})")))
@@ -180,16 +179,16 @@ fn charts(figures: &[String]) -> String {
 /// The counts by year or rating, in groups that are wide enough for a chart to show all of them.
 fn in_groups(counts: Vec<(u16, Vec<u64>)>) -> Vec<(String, Vec<u64>)> {
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-    let groups = |step: u16| {
+    let in_steps = |step: u16| {
         let mut groups: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
-        for (key, counts) in &counts {
-            let group = groups.entry(key - key % step).or_insert_with(|| vec![0; counts.len()]);
-            group.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        for (key, own) in &counts {
+            let group = groups.entry(key - key % step).or_insert_with(|| vec![0; own.len()]);
+            group.iter_mut().zip(own).for_each(|(sum, count)| *sum += count);
         }
         groups
     };
     let fits = |groups: &BTreeMap<u16, Vec<u64>>| groups.len() <= MAX_CATEGORIES;
-    let fitting = steps.into_iter().map(groups).find(fits).unwrap_or_default();
+    let fitting = steps.into_iter().map(in_steps).find(fits).unwrap_or_default();
     fitting.into_iter().map(|(key, counts)| (key.to_string(), counts)).collect()
 }
 
@@ -332,9 +331,9 @@ fn quartiles(ply: u32, scores: &BTreeMap<i32, u64>) -> Option<Quartiles> {
 fn opcodes(opcodes: &[(String, u64)]) -> String {
     let mut opcodes = opcodes.to_vec();
     opcodes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let most = opcodes.first().map_or(1, |(_, count)| *count);
+    let largest = opcodes.first().map_or(1, |(_, count)| *count);
     let row = |(name, count): &(String, u64)| {
-        let share = *count as f64 / most as f64;
+        let share = *count as f64 / largest as f64;
         vec![Cell::Name(name.clone()), Cell::Share(0, share, grouped((*count).into()))]
     };
     let rows: Vec<Vec<Cell>> = opcodes.iter().take(MAX_ROWS).map(row).collect();

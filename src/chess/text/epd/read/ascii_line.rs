@@ -54,7 +54,7 @@ impl AsciiLine {
                 _ => ascii.copy(&rest[..character_length(rest)]),
             };
         }
-        ascii.first.is_some().then_some(ascii)
+        if ascii.first.is_some() { Some(ascii) } else { None }
     }
 
     fn copy(&mut self, text: &[u8]) -> usize {
@@ -62,8 +62,7 @@ impl AsciiLine {
         text.len()
     }
 
-    /// Replaces a character of the line by ASCII. Returns the length of the character in the line,
-    /// in bytes.
+    /// Replaces a character of the line by ASCII. Returns the character's length in bytes.
     fn replace(&mut self, found: Typographic, at: usize) -> usize {
         self.first.get_or_insert((found.character, at));
         self.text.extend_from_slice(found.ascii.as_bytes());
@@ -148,8 +147,7 @@ fn word_length(text: &[u8]) -> usize {
     at
 }
 
-/// True if a word is syntax, such as a move, a number or a field. Hyphens in such a word are syntax
-/// too.
+/// True if a word is syntax, such as a move, number or field. Hyphens in it are syntax too.
 fn is_of_signs(word: &[u8], is_field: bool) -> bool {
     let Some(ascii) = in_ascii(word, |found| !found.is_quote()) else { return false };
     let is_sign = |byte: &u8| {

@@ -151,7 +151,10 @@ fn other_mate_in_ce(record: &Record) -> Option<String> {
 }
 
 fn not_checkmated(record: &Record) -> Option<String> {
-    let is_mate = || Playable::new(record.position).is_ok_and(|playable| playable.is_checkmate());
-    (record.integer(Opcode::CE)? == -32767 && !is_mate())
-        .then(|| "ce -32767 means checkmate, but the side to move is not checkmated".into())
+    if record.integer(Opcode::CE)? != -32767
+        || Playable::new(record.position).is_ok_and(|playable| playable.is_checkmate())
+    {
+        return None;
+    }
+    Some("ce -32767 means checkmate, but the side to move is not checkmated".into())
 }

@@ -26,10 +26,10 @@ impl Reader<'_, '_> {
         if !could_be_move(text.text) {
             return false;
         }
-        split_operands(text, true, raws);
-        let Some(one) = self.operations().get(before).cloned() else { return false };
+        split_operands(text, self.is_lenient(), raws);
+        let Some(one) = self.operations.get(before).cloned() else { return false };
         let Some(mv) = self.move_behind(position, &one, text, raws) else { return false };
-        if let Some(one) = self.operations_mut().get_mut(before) {
+        if let Some(one) = self.operations.get_mut(before) {
             one.operation.operands.push(mv);
             one.operation.settle();
         }
@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
         }
         let mut raws = Vec::new();
         let word = Word { at: next.at, text: &text };
-        split_operands(word, true, &mut raws);
+        split_operands(word, self.is_lenient(), &mut raws);
         let Some(mv) = self.move_behind(position, before, word, &raws) else { return false };
         before.operation.operands.push(mv);
         before.operation.settle();
@@ -83,32 +83,31 @@ impl Reader<'_, '_> {
                 playable = playable.after(*mv);
             }
         }
-        let before = self.mark();
-        let found = self.only_move(&playable, &Segment { opcode, text, raws });
-        if found.is_none() {
-            self.forget_since(before);
+        let mark = self.mark();
+        let Some(found) = self.only_move(&playable, &Segment { opcode, text, raws }) else {
+            self.forget_since(mark);
             return None;
-        }
+        };
         let message = format!("{} joined to `{opcode}` before it", shown(text.text));
-        let after = found.as_ref().map(Operand::text).unwrap_or_default();
         let warning = Diagnostic::warning(codes::W_LEN_JOINED, text.column(), message);
-        self.report_at(before, warning.with_repair(text.text, after));
-        found
+        self.warnings.insert(mark, warning.with_repair(text.text, found.text()));
+        Some(found)
     }
 
     fn only_move(&mut self, playable: &Playable, segment: &Segment) -> Option<Operand> {
-        let reached = Some(playable).filter(|_| segment.opcode != Opcode::PV);
+        let reached = if segment.opcode == Opcode::PV { None } else { Some(playable) };
         let (texts, count) = self.move_texts(segment, reached).ok()?;
         let [text] = texts.as_slice() else { return None };
         if count < segment.raws.len() || mate_target(&text.text).is_some() {
             return None;
         }
-        let is_legal = san::parse(playable, &text.text, self.options().profile).is_ok()
+        let is_legal = san::parse(playable, &text.text, self.options.profile).is_ok()
             || read_misspelt(playable, &text.text).is_some();
         if !is_legal && !reached.is_some_and(|playable| pawn_reaches(playable, &text.text)) {
             return None;
         }
-        self.read_move(&mut Some(*playable), text, false).ok()?
+        let in_line = false;
+        self.read_move(&mut Some(*playable), text, in_line).ok()?
     }
 }
 

@@ -42,26 +42,27 @@ impl Reader<'_, '_> {
         let (mut record, at, rest) = self.read_position(begin, rest)?;
         let rest = self.read_moves_behind(&mut record, begin, rest)?;
         let position = *record.position();
-        let counters = record.fen_counters().map(|counters| (counters, at));
+        let counters = record.fen_counters();
         record.set_fen_counters(None);
         self.read_tail(&position, rest)?;
-        self.settle_choices();
-
-        let plain = self.operations().is_empty() && !self.has_salvaged();
-        match counters {
-            Some((counters, _)) if plain && self.is_lenient() => {
+        self.resolve_choices();
+        if let Some(counters) = counters {
+            // A FEN record has no operations, and only the lenient profile reads FEN records.
+            let is_fen =
+                self.operations.is_empty() && self.salvaged.is_empty() && self.is_lenient();
+            if is_fen {
                 record.set_fen_counters(Some(counters));
+            } else {
+                self.add_counters(counters, at);
             }
-            Some((counters, at)) => self.add_counters(counters, at),
-            None => {}
         }
-        if !self.operations().is_empty() || self.has_salvaged() {
+        if !self.operations.is_empty() || !self.salvaged.is_empty() {
             self.convert_mate_targets();
-            let operations = self.settle_operations(&position)?;
+            let operations = self.sort_operations(&position)?;
             self.check_consistency(&position, &operations)?;
             record = record.with_operations(operations.into_iter().map(|p| p.operation).collect());
         }
-        if self.options().profile == Profile::Strict {
+        if self.options.profile == Profile::Strict {
             refuse_other_than_canonical(&record, line)?;
         }
         Ok(Line::Record(record))
@@ -72,7 +73,7 @@ impl Reader<'_, '_> {
     fn check_bytes<'a>(&mut self, line: &'a [u8]) -> Result<Word<'a>, Diagnostic> {
         let whole = Word { at: 0, text: line };
         if line.len() > SPEC_LINE_LIMIT {
-            match self.options().profile {
+            match self.options.profile {
                 Profile::Strict => return Err(too_long(SPEC_LINE_LIMIT)),
                 Profile::Standard => {}
                 Profile::Lenient => self.warn(
@@ -118,7 +119,7 @@ impl Reader<'_, '_> {
     }
 
     fn blank(self, line: &[u8]) -> Result<Line, Diagnostic> {
-        if self.options().profile == Profile::Strict {
+        if self.options.profile == Profile::Strict {
             refuse_other_than(b"", line, codes::E_EPD_NONCANON)?;
         }
         Ok(Line::Blank)
@@ -145,8 +146,8 @@ impl Reader<'_, '_> {
             return Ok((record, begin.at, rest));
         }
         let (words, rest) = self.split_fields(rest)?;
-        let (position, dialect) = fields::read(words, self.options().profile, self.warnings())?;
-        self.warnings().extend(illegal_position(&position, words[0].at));
+        let (position, dialect) = fields::read(words, self.options.profile, self.warnings)?;
+        self.warnings.extend(illegal_position(&position, words[0].at));
         let (counters, rest) = self.read_counters(rest)?;
         let mut record = EpdRecord::new(position);
         record.set_dialect(dialect);
@@ -164,7 +165,7 @@ impl Reader<'_, '_> {
         let (turn, rest) = rest.split_word();
         let (castling, rest) = rest.split_word();
         let rest = rest.trimmed_start();
-        let takes_glued = self.is_lenient() || self.options().perft;
+        let takes_glued = self.is_lenient() || self.options.perft;
         let ends = |&byte: &u8| is_blank(byte) || (takes_glued && matches!(byte, b';' | b','));
         let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
         let end = self.end_of_en_passant(rest.part(0, end));
@@ -241,10 +242,10 @@ impl Reader<'_, '_> {
 
     /// Inserts the counters of fields 5 and 6 as operations before the operations of the line.
     fn add_counters(&mut self, counters: Counters, at: usize) {
-        let own = self.take_operations();
+        let own = std::mem::take(&mut self.operations);
         self.add_integer(Opcode::HMVC, counters.halfmove_clock.into(), at);
         self.add_integer(Opcode::FMVN, counters.fullmove_number.into(), at);
-        self.operations_mut().extend(own);
+        self.operations.extend(own);
     }
 }
 

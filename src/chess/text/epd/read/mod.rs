@@ -82,16 +82,13 @@ const MAX_WARNINGS: usize = 1000;
 /// Keeps the first [`MAX_WARNINGS`] of the warnings, beginning at index `before`. The last one kept
 /// then counts the warnings that are left out.
 fn cap(warnings: &mut Vec<Diagnostic>, before: usize) {
-    let last = before + MAX_WARNINGS - 1;
-    if warnings.len() - before > MAX_WARNINGS {
-        let more = u32::try_from(warnings.len() - last).unwrap_or(u32::MAX);
-        let (column, message) =
-            (warnings[last].column, format!("{more} more warnings about the line"));
-        warnings.truncate(last);
-        let more = Diagnostic {
-            findings: more,
-            ..Diagnostic::warning(codes::W_LEN_MORE, column, message)
-        };
-        warnings.push(more);
+    if warnings.len() - before <= MAX_WARNINGS {
+        return;
     }
+    let last = before + MAX_WARNINGS - 1;
+    let findings = u32::try_from(warnings.len() - last).unwrap_or(u32::MAX);
+    let message = format!("{findings} more warnings about the line");
+    let more = Diagnostic::warning(codes::W_LEN_MORE, warnings[last].column, message);
+    warnings.truncate(last);
+    warnings.push(Diagnostic { findings, ..more });
 }

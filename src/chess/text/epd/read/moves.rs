@@ -44,8 +44,8 @@ impl Reader<'_, '_> {
         let before = self.mark();
         let mut playable = self.playable(position);
         let in_line = *wanted == Operands::MoveLine;
-        let (texts, mut count) =
-            self.move_texts(segment, playable.as_ref().filter(|_| !in_line))?;
+        let reached = if in_line { None } else { playable.as_ref() };
+        let (texts, mut count) = self.move_texts(segment, reached)?;
         let mut operands = Vec::with_capacity(texts.len());
         for text in &texts {
             match self.read_move(&mut playable, text, in_line)? {
@@ -64,7 +64,12 @@ impl Reader<'_, '_> {
         }
         self.forget_since(before);
         let text = segment.text_before(count).text.to_vec();
-        self.postpone(Choice { opcode: segment.opcode, at: segment.at(), text, moves: operands });
+        self.choices.push(Choice {
+            opcode: segment.opcode,
+            at: segment.at(),
+            text,
+            moves: operands,
+        });
         Ok(Taken { operands: None, count })
     }
 
@@ -80,7 +85,7 @@ impl Reader<'_, '_> {
             return Ok(None);
         }
         let mut raws = Vec::new();
-        split_operands(*inner, true, &mut raws);
+        split_operands(*inner, self.is_lenient(), &mut raws);
         if *wanted == Operands::Move && raws.len() != 1 {
             return Ok(None);
         }
@@ -121,16 +126,18 @@ impl Reader<'_, '_> {
         text: &MoveText,
         in_line: bool,
     ) -> Result<Option<Operand>, Diagnostic> {
-        if self.is_lenient() && mate_target(&text.text).is_some() {
-            return Ok(Some(Operand::token(text.text.as_ref())));
-        }
-        if let Some(target) = mate_distance(&text.text).filter(|_| self.is_lenient()) {
-            let message = format!("{} read as a mate target", shown(&text.text));
-            self.repaired(codes::W_LEN_TARGET, text.at, message, &text.text, &target);
-            return Ok(Some(Operand::token(target)));
+        if self.is_lenient() {
+            if mate_target(&text.text).is_some() {
+                return Ok(Some(Operand::token(text.text.as_ref())));
+            }
+            if let Some(target) = mate_distance(&text.text) {
+                let message = format!("{} read as a mate target", shown(&text.text));
+                self.repaired(codes::W_LEN_TARGET, text.at, message, &text.text, &target);
+                return Ok(Some(Operand::token(target)));
+            }
         }
         let Some(current) = &playable else { return token(text.word()).map(Some) };
-        let error = match san::parse(current, &text.text, self.options().profile) {
+        let error = match san::parse(current, &text.text, self.options.profile) {
             Ok(read) => {
                 self.report_marks(text, &read);
                 if in_line {
@@ -174,10 +181,9 @@ impl Reader<'_, '_> {
         token(text.word()).map(Some)
     }
 
-    /// Returns the legal moves that a text in another notation may mean, if the options allow other
-    /// notations.
+    /// The legal moves that a text in another notation may mean, if the options allow others.
     fn fitting(&self, playable: &Playable, text: &MoveText) -> Option<Vec<Move>> {
-        if self.options().repair_moves { san::fitting(playable, &text.text) } else { None }
+        if self.options.repair_moves { san::fitting(playable, &text.text) } else { None }
     }
 
     fn report_marks(&mut self, text: &MoveText, read: &san::SanRead) {
@@ -289,11 +295,10 @@ impl Reader<'_, '_> {
     /// `=Q`) or a note of an allowed notation.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
-            || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
+            || self.options.repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
-    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if `mark` is
-    /// not a mark.
+    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if it is none.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;
@@ -304,7 +309,7 @@ impl Reader<'_, '_> {
         let message = format!("{} joined to its move", shown(mark.text));
         let warning = Diagnostic::warning(codes::W_LEN_DETACHED, mark.column(), message)
             .with_repair(before, joined.as_slice());
-        self.report(warning);
+        self.warnings.push(warning);
         last.text = Cow::Owned(joined);
         true
     }

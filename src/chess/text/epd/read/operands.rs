@@ -167,8 +167,8 @@ impl Reader<'_, '_> {
         &mut self,
         segment: &Segment,
         raw: &Raw,
-        least: i128,
-        most: i128,
+        min: i128,
+        max: i128,
     ) -> Result<Operand, Diagnostic> {
         let Raw::Token(word) = raw else {
             return Err(segment.error(codes::E_EPD_TYPE, "takes an integer, not a string"));
@@ -188,22 +188,22 @@ impl Reader<'_, '_> {
             return Err(segment.error(codes::E_EPD_TYPE, what));
         };
         let out_of_range = || {
-            let what = format!("takes {least} to {most}, not {}", shown(word.text));
+            let what = format!("takes {min} to {max}, not {}", shown(word.text));
             segment.error(codes::E_EPD_RANGE, what)
         };
         let value = value.ok_or_else(out_of_range)?;
-        if is_ce && self.options().revision_1994 {
+        if is_ce && self.options.revision_1994 {
             return match Score::from_ce_1994(value) {
                 Ok(Score::Illegal) => Ok(Operand::Integer(-32768)),
                 Ok(_) => Ok(Operand::Integer(value)),
                 Err(_) => Err(out_of_range()),
             };
         }
-        if self.is_lenient() && segment.opcode == Opcode::DM && (-most..least).contains(&value) {
+        if self.is_lenient() && segment.opcode == Opcode::DM && (-max..min).contains(&value) {
             self.warn(codes::W_LEN_DM, word.at, format!("dm {value} is not positive; kept"));
             return Ok(Operand::Integer(value));
         }
-        if !(least..=most).contains(&value) {
+        if !(min..=max).contains(&value) {
             return Err(out_of_range());
         }
         Ok(Operand::Integer(value))
@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
     /// Reads the inside of a quoted string.
     pub(super) fn read_string(&mut self, inner: Word, closed: bool) -> Result<Operand, Diagnostic> {
         if !self.is_lenient() {
-            return strict_string(inner, self.options().charset);
+            return strict_string(inner, self.options.charset);
         }
         if !closed {
             let message = "string left open; closed at the end of the line";
@@ -251,7 +251,7 @@ impl Reader<'_, '_> {
 
     /// Makes a string operand from bytes of the line.
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
-        let charset = self.options().charset;
+        let charset = self.options.charset;
         let text = readable(word.text, charset);
         let is_kept = matches!(text, Cow::Borrowed(_));
         let is_utf8 = || is_kept || std::str::from_utf8(word.text).is_ok();
@@ -332,10 +332,9 @@ pub(super) fn token(word: Word) -> Result<Operand, Diagnostic> {
 /// Reads an integer. Returns `None` if the text is not an integer, and `Some(None)` if the integer
 /// is too large for any opcode.
 pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
-    let (negative, digits) = match text {
+    let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -344,26 +343,25 @@ pub(super) fn integer(text: &[u8]) -> Option<Option<i128>> {
         let next = value * 10 + i128::from(digit - b'0');
         (next <= i128::from(u64::MAX)).then_some(next)
     });
-    Some(value.map(|value| if negative { -value } else { value }))
+    Some(value.map(|value| if is_negative { -value } else { value }))
 }
 
 /// Converts a mate score such as `+M8`, `M8`, `-M3`, `#8` and `#-3` to a `ce` value.
 fn mate_score(text: &[u8]) -> Option<i32> {
-    let (negative, rest) = match text {
+    let (has_minus, rest) = match text {
         [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
+        [b'+', rest @ ..] | rest => (false, rest),
     };
-    let (negative, digits) = match rest {
-        [b'#', b'-', digits @ ..] if !negative => (true, digits),
-        [b'M' | b'm' | b'#', digits @ ..] => (negative, digits),
+    let (is_mated, digits) = match rest {
+        [b'#', b'-', digits @ ..] if !has_minus => (true, digits),
+        [b'M' | b'm' | b'#', digits @ ..] => (has_minus, digits),
         _ => return None,
     };
     if !digits.first().is_some_and(u8::is_ascii_digit) {
         return None;
     }
     let moves = u32::try_from(integer(digits)??).ok()?;
-    if negative { mated_in(moves).ok() } else { mates_in(moves).ok() }
+    if is_mated { mated_in(moves).ok() } else { mates_in(moves).ok() }
 }
 
 fn is_identifier(text: &[u8]) -> bool {
@@ -390,9 +388,11 @@ fn pattern<const N: usize>(text: &[u8], pattern: &[u8]) -> Option<[u32; N]> {
     }
     for (&byte, &wanted) in text.iter().zip(pattern) {
         if wanted == b'0' {
-            let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+            if !byte.is_ascii_digit() {
+                return None;
+            }
             let value = values.get_mut(place)?;
-            *value = *value * 10 + digit;
+            *value = *value * 10 + u32::from(byte - b'0');
         } else if byte == wanted {
             place += 1;
         } else {
@@ -465,9 +465,11 @@ pub fn parse_tally(root: Option<&Playable>, text: &[u8]) -> Result<Tally, TallyE
     let mut illegal = None;
     let tally = Tally::from_text(text, |name| {
         let read = root.and_then(|root| san::parse(root, name.as_bytes(), Profile::Strict).ok());
-        let mv = read.filter(|read| read.san == *name).map(|read| read.mv);
-        illegal = illegal.or(Some(*name).filter(|_| mv.is_none()));
-        mv
+        let read = read.filter(|read| read.san == *name);
+        if read.is_none() && illegal.is_none() {
+            illegal = Some(*name);
+        }
+        Some(read?.mv)
     });
     tally.ok_or_else(|| illegal.map_or(TallyError::Form, TallyError::Move))
 }

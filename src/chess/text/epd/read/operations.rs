@@ -11,7 +11,6 @@ use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, san};
 
 impl Reader<'_, '_> {
-    /// Reads all operations of a text.
     pub(super) fn read_operations(
         &mut self,
         position: &Position,
@@ -62,11 +61,11 @@ impl Reader<'_, '_> {
         text: Word<'a>,
         raws: &mut Vec<Raw<'a>>,
     ) -> Result<(), Diagnostic> {
-        let before = self.take_moves_before();
+        let before = self.moves_before.take();
         if let Some(before) = before
             && self.join_to_operation(position, before, text, raws)
         {
-            self.set_moves_before(Some(before));
+            self.moves_before = Some(before);
             return Ok(());
         }
         let ends = |&byte: &u8| is_blank(byte) || byte == b'"';
@@ -180,13 +179,13 @@ impl Reader<'_, '_> {
         segment: &Segment,
     ) -> Result<usize, Diagnostic> {
         let before = self.mark();
-        self.set_moves_before(None);
+        self.moves_before = None;
         let error = match self.read_operands(position, segment) {
             Ok(Taken { operands: Some(operands), count }) => {
                 let opcode = self.perft_depth(segment.opcode);
                 self.add(opcode, operands, segment.at());
                 if self.is_lenient() && takes_more_moves(opcode) {
-                    self.set_moves_before(Some(self.operations().len() - 1));
+                    self.moves_before = Some(self.operations.len() - 1);
                 }
                 return Ok(count);
             }

@@ -30,18 +30,15 @@ pub(super) struct Choice {
 /// Number of operations for which memory is reserved. Few records have more.
 const USUAL_OPERATIONS: usize = 8;
 
-/// Reader of one line.
 pub(super) struct Reader<'o, 'w> {
-    options: &'o ParseOptions,
-    warnings: &'w mut Vec<Diagnostic>,
-    operations: Vec<Placed>,
+    pub(super) options: &'o ParseOptions,
+    pub(super) warnings: &'w mut Vec<Diagnostic>,
+    pub(super) operations: Vec<Placed>,
     /// Texts that could not be read and are kept as operands of `noop`, with their places.
-    salvaged: Vec<(usize, Operand)>,
-    /// Operations that should have one move and have several.
-    choices: Vec<Choice>,
-    /// Index of the last operation read, if it is `am`, `bm` or `pv`. A move after it may belong to
-    /// it.
-    moves_before: Option<usize>,
+    pub(super) salvaged: Vec<(usize, Operand)>,
+    pub(super) choices: Vec<Choice>,
+    /// Index of the last operation, if it is `am`, `bm` or `pv`, to which the next move may belong.
+    pub(super) moves_before: Option<usize>,
     /// The position for move generation, prepared when the first move is read.
     playable: Option<Option<Playable>>,
 }
@@ -57,10 +54,6 @@ impl<'o, 'w> Reader<'o, 'w> {
             moves_before: None,
             playable: None,
         }
-    }
-
-    pub(super) const fn options(&self) -> &'o ParseOptions {
-        self.options
     }
 
     pub(super) fn is_lenient(&self) -> bool {
@@ -97,17 +90,7 @@ impl Reader<'_, '_> {
         self.warnings.push(warning);
     }
 
-    pub(super) fn report(&mut self, warning: Diagnostic) {
-        self.warnings.push(warning);
-    }
-
-    /// All warnings so far, for functions that do not take a [`Reader`].
-    pub(super) const fn warnings(&mut self) -> &mut Vec<Diagnostic> {
-        self.warnings
-    }
-
-    /// Returns the index of the next warning. [`Reader::forget_since`] withdraws the warnings from
-    /// there on.
+    /// The index of the next warning, from which [`Reader::forget_since`] withdraws warnings.
     pub(super) const fn mark(&self) -> usize {
         self.warnings.len()
     }
@@ -115,27 +98,10 @@ impl Reader<'_, '_> {
     pub(super) fn forget_since(&mut self, mark: usize) {
         self.warnings.truncate(mark);
     }
-
-    /// Inserts a warning before all warnings since the mark.
-    pub(super) fn report_at(&mut self, mark: usize, warning: Diagnostic) {
-        self.warnings.insert(mark, warning);
-    }
 }
 
 /// Methods for operations.
 impl Reader<'_, '_> {
-    pub(super) fn operations(&self) -> &[Placed] {
-        &self.operations
-    }
-
-    pub(super) const fn operations_mut(&mut self) -> &mut Vec<Placed> {
-        &mut self.operations
-    }
-
-    pub(super) fn take_operations(&mut self) -> Vec<Placed> {
-        std::mem::take(&mut self.operations)
-    }
-
     pub(super) fn add(&mut self, opcode: Opcode, operands: Vec<Operand>, at: usize) {
         let mut operation = Operation { opcode, operands };
         operation.settle();
@@ -158,33 +124,6 @@ impl Reader<'_, '_> {
         operand.write_to(&mut after);
         self.repaired(code, text.at, message, text.text, &after);
         self.salvaged.push((text.at, operand));
-    }
-
-    pub(super) fn has_salvaged(&self) -> bool {
-        !self.salvaged.is_empty()
-    }
-
-    pub(super) fn take_salvaged(&mut self) -> Vec<(usize, Operand)> {
-        std::mem::take(&mut self.salvaged)
-    }
-
-    /// Postpones an operation with too many moves until all operations are read.
-    pub(super) fn postpone(&mut self, choice: Choice) {
-        self.choices.push(choice);
-    }
-
-    pub(super) fn take_choices(&mut self) -> Vec<Choice> {
-        std::mem::take(&mut self.choices)
-    }
-
-    /// Takes the index of the operation to which a single move after it belongs, and clears the
-    /// index.
-    pub(super) const fn take_moves_before(&mut self) -> Option<usize> {
-        self.moves_before.take()
-    }
-
-    pub(super) const fn set_moves_before(&mut self, operation: Option<usize>) {
-        self.moves_before = operation;
     }
 }
 

@@ -15,7 +15,6 @@ pub(in crate::text) enum Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// The start of the operand.
     pub(in crate::text) const fn at(&self) -> usize {
         match self {
             Raw::Str(inner, _) => inner.at - 1,
@@ -23,7 +22,6 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The end of the operand.
     pub(in crate::text) const fn end(&self) -> usize {
         match self {
             Raw::Str(inner, closed) => inner.end() + *closed as usize,
@@ -87,7 +85,6 @@ impl Taken {
     }
 }
 
-/// Splits a text into operands.
 pub(in crate::text) fn split_operands<'a>(text: Word<'a>, escapes: bool, raws: &mut Vec<Raw<'a>>) {
     raws.clear();
     let mut from = 0;

@@ -11,17 +11,17 @@ use crate::text::scan::Word;
 
 impl Reader<'_, '_> {
     /// Sorts the operations, resolves duplicates and adds the salvaged texts.
-    pub(super) fn settle_operations(
+    pub(super) fn sort_operations(
         &mut self,
         position: &Position,
     ) -> Result<Vec<Placed>, Diagnostic> {
-        let mut kept = self.take_operations();
+        let mut kept = std::mem::take(&mut self.operations);
         kept.sort_by_key(|one| one.operation.opcode);
         let mut error = None;
         kept.dedup_by(|next, last| {
             if last.operation.opcode == next.operation.opcode {
-                let settled = self.settle_duplicate(next, last.operation == next.operation);
-                error = error.take().or(settled.err());
+                let dropped = self.drop_duplicate(next, last.operation == next.operation);
+                error = error.take().or(dropped.err());
                 return true;
             }
             // In the written record, the move would directly follow the operation; reading it
@@ -38,11 +38,11 @@ impl Reader<'_, '_> {
         Ok(kept)
     }
 
-    fn settle_duplicate(&mut self, second: &Placed, same: bool) -> Result<(), Diagnostic> {
+    fn drop_duplicate(&mut self, second: &Placed, is_same: bool) -> Result<(), Diagnostic> {
         let opcode = second.operation.opcode;
         let mut text = Vec::new();
         second.operation.write_to(&mut text);
-        if same {
+        if is_same {
             let message = format!("operation `{opcode}` is repeated; one is kept");
             self.repaired(codes::W_EPD_DUP, second.at, message, &text, b"");
             return Ok(());
@@ -58,10 +58,10 @@ impl Reader<'_, '_> {
 
     /// Appends all salvaged texts to the operands of one `noop`, in the order of the line.
     fn add_salvaged(&mut self, operations: &mut Vec<Placed>) {
-        if !self.has_salvaged() {
+        if self.salvaged.is_empty() {
             return;
         }
-        let mut salvaged = self.take_salvaged();
+        let mut salvaged = std::mem::take(&mut self.salvaged);
         salvaged.sort_by_key(|(at, _)| *at);
         let at = salvaged.first().map_or(0, |(at, _)| *at);
         let operands = salvaged.into_iter().map(|(_, operand)| operand);
@@ -76,17 +76,15 @@ impl Reader<'_, '_> {
 
     /// Settles operations that should have one move and have several. The move with which the line
     /// in `pv` or `sv` begins is kept. All the moves are also salvaged as text.
-    pub(super) fn settle_choices(&mut self) {
-        for Choice { opcode, at, text, moves } in self.take_choices() {
+    pub(super) fn resolve_choices(&mut self) {
+        for Choice { opcode, at, text, moves } in std::mem::take(&mut self.choices) {
             let line = if opcode == Opcode::SM { Opcode::SV } else { Opcode::PV };
-            let begin = self.operations().iter().find(|one| one.operation.opcode == line);
+            let begin = self.operations.iter().find(|one| one.operation.opcode == line);
             let begin = begin.and_then(|line| line.operation.operands.first()).cloned();
             let chosen = begin
                 .filter(|begin| matches!(begin, Operand::Move { .. }) && moves.contains(begin));
-            let which = match &chosen {
-                Some(_) => "the one that begins",
-                None => "none of them begins",
-            };
+            let which =
+                if chosen.is_some() { "the one that begins" } else { "none of them begins" };
             let why = format!("`{opcode}` has several moves, {which} `{line}`");
             self.salvage(codes::W_LEN_PM, Word { at, text: &text }, &why);
             if let Some(chosen) = chosen {
@@ -106,9 +104,9 @@ impl Reader<'_, '_> {
         if !operations.iter().any(is_loose) {
             return;
         }
-        let (loose, kept) = std::mem::take(operations).into_iter().partition(is_loose);
+        let (loose, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(operations).into_iter().partition(is_loose);
         *operations = kept;
-        let loose: Vec<Placed> = loose;
         for Placed { operation, at } in loose {
             let mut text = Vec::new();
             operation.write_to(&mut text);
@@ -129,16 +127,16 @@ impl Reader<'_, '_> {
             && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 
-    /// Converts `bm #5` to `dm` or `ce` if the options ask for it, unless another operation
-    /// contradicts it.
+    /// Converts `bm #5` to `dm` or `ce` as the options ask, unless another operation contradicts
+    /// it.
     pub(super) fn convert_mate_targets(&mut self) {
-        let opcode = match self.options().mates {
+        let opcode = match self.options.mates {
             MateTargets::Keep => return,
             MateTargets::Dm => Opcode::DM,
             MateTargets::Ce => Opcode::CE,
         };
         let mut bm = self
-            .operations()
+            .operations
             .iter()
             .enumerate()
             .filter(|(_, one)| one.operation.opcode == Opcode::BM);
@@ -147,17 +145,19 @@ impl Reader<'_, '_> {
         let mut targets =
             one.operation.operands.iter().filter_map(|operand| mate_target(&operand.text()));
         let (Some(target), None) = (targets.next(), targets.next()) else { return };
-        let value = match self.options().mates {
+        let value = match self.options.mates {
             MateTargets::Ce if target > 0 => mates_in(target.unsigned_abs()).ok(),
             MateTargets::Ce => mated_in(target.unsigned_abs()).ok(),
             _ => Some(target),
         };
-        let taken = self.operations().iter().any(|one| one.operation.opcode == opcode);
-        let (Some(value), false) = (value, taken) else { return };
-        let operands = &mut self.operations_mut()[place].operation.operands;
+        let Some(value) = value else { return };
+        if self.operations.iter().any(|one| one.operation.opcode == opcode) {
+            return;
+        }
+        let operands = &mut self.operations[place].operation.operands;
         operands.retain(|operand| mate_target(&operand.text()).is_none());
         if operands.is_empty() {
-            self.operations_mut().remove(place);
+            self.operations.remove(place);
         }
         self.add_integer(opcode, value.into(), at);
     }
@@ -170,9 +170,9 @@ impl Reader<'_, '_> {
         operations: &[Placed],
     ) -> Result<(), Diagnostic> {
         let before = self.mark();
-        consistency::check(self.options(), position, operations, self.warnings());
-        if self.options().profile == Profile::Strict
-            && let Some(first) = self.warnings().drain(before..).next()
+        consistency::check(self.options, position, operations, self.warnings);
+        if self.options.profile == Profile::Strict
+            && let Some(first) = self.warnings.drain(before..).next()
         {
             return Err(Diagnostic { severity: Severity::Error, ..first });
         }

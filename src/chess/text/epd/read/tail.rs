@@ -21,9 +21,9 @@ impl Reader<'_, '_> {
     ) -> Result<(Option<(Counters, usize)>, Word<'a>), Diagnostic> {
         let rest = rest.trimmed_start();
         if !rest.text.first().is_some_and(begins_number) {
-            return match self.clock_that_is_none(rest) {
+            return match self.unreadable_clock(rest) {
                 Some([clock, number]) => {
-                    let counters = self.settle_counters(clock, number);
+                    let counters = self.take_counters(clock, number);
                     Ok((counters, rest.part(rest.text.len(), rest.text.len())))
                 }
                 None => Ok((None, rest)),
@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
         let (numbers, count, behind) = self.counter_words(rest);
         match (numbers, count) {
             ([clock, number], 2) if self.is_lenient() => {
-                Ok((self.settle_counters(clock, number), behind))
+                Ok((self.take_counters(clock, number), behind))
             }
             ([clock, number], 2) => {
                 let counters = read_counters(clock, number)?;
@@ -43,7 +43,7 @@ impl Reader<'_, '_> {
             ([clock, _], 1) if self.is_lenient() => match last_character(behind) {
                 Some(number) => {
                     let end = behind.part(behind.text.len(), behind.text.len());
-                    Ok((self.settle_counters(clock, number), end))
+                    Ok((self.take_counters(clock, number), end))
                 }
                 None => Ok((self.read_clock_alone(clock), behind)),
             },
@@ -52,8 +52,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Length of field 4 in a word. Counters may follow without a blank between (in the lenient
-    /// profile only).
+    /// Length of field 4 in a word. In the lenient profile, counters may follow without a blank.
     pub(super) fn end_of_en_passant(&mut self, word: Word) -> usize {
         let all = word.text.len();
         let (end, glued) = match word.text {
@@ -73,19 +72,19 @@ impl Reader<'_, '_> {
 
     /// Splits `x 39` at the end of a line: a single character that is not a counter, then a number
     /// (in the lenient profile only).
-    fn clock_that_is_none<'a>(&self, rest: Word<'a>) -> Option<[Word<'a>; 2]> {
+    fn unreadable_clock<'a>(&self, rest: Word<'a>) -> Option<[Word<'a>; 2]> {
         let (clock, behind) = rest.split_word();
         let (number, behind) = behind.split_word();
-        let counters = self.is_lenient()
+        let are_counters = self.is_lenient()
             && clock.text.len() == 1
             && integer(number.text).is_some()
             && behind.trimmed().text.is_empty();
-        counters.then_some([clock, number])
+        are_counters.then_some([clock, number])
     }
 
     /// Keeps each valid counter; the others become an operand of `noop`. Returns both counters,
     /// with their place, if both are valid. A single valid counter becomes an operation.
-    fn settle_counters(&mut self, clock: Word, number: Word) -> Option<(Counters, usize)> {
+    fn take_counters(&mut self, clock: Word, number: Word) -> Option<(Counters, usize)> {
         let halfmove_clock = counter(clock);
         let fullmove_number = counter(number).map(|number| number.max(1));
         if counter(number) == Some(0) {
@@ -138,8 +137,7 @@ impl Reader<'_, '_> {
         (numbers, count, behind)
     }
 
-    /// Length of a fullmove number in a word. Text may follow without a blank between (in the
-    /// lenient profile only).
+    /// Length of a fullmove number in a word. In the lenient profile, text may follow at once.
     fn end_of_number(&mut self, word: Word) -> usize {
         let digits = word.text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let is_glued = digits > 0 && matches!(word.text.get(digits), Some(b':' | b'|' | b'['));
@@ -188,18 +186,17 @@ impl Reader<'_, '_> {
 
     /// Reads labels, perft counts or operations.
     pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
-        let strict = self.options().profile == Profile::Strict;
-        let rest = if self.options().labels && !self.options().perft && !strict {
+        let is_strict = self.options.profile == Profile::Strict;
+        let has_labels = self.options.labels && !is_strict;
+        let rest = if has_labels && !self.options.perft {
             self.take_score_behind(rest.trimmed_start())
         } else {
             rest.trimmed_start()
         };
         match rest.text.first() {
             None => Ok(()),
-            Some(b'[' | b'|') if self.options().labels && !strict => {
-                self.read_labels(position, rest)
-            }
-            Some(_) if self.options().labels && !strict && bare_label(rest).is_some() => {
+            Some(b'[' | b'|') if has_labels => self.read_labels(position, rest),
+            Some(_) if has_labels && bare_label(rest).is_some() => {
                 self.read_bare_label(position, rest)
             }
             Some(b'[' | b'|') if self.is_lenient() => {
@@ -208,7 +205,7 @@ impl Reader<'_, '_> {
                 let error = Diagnostic::error(codes::E_EPD_LABEL, rest.column(), message);
                 Err(error.with_setting(Setting::Labels))
             }
-            Some(b',' | b';') if (self.is_lenient() || self.options().perft) && !strict => {
+            Some(b',' | b';') if (self.is_lenient() || self.options.perft) && !is_strict => {
                 match perft_counts(rest) {
                     Some(counts) => self.read_perft(position, rest, &counts),
                     None => self.read_operations(position, rest),
@@ -226,10 +223,11 @@ impl Reader<'_, '_> {
         let Some(body) = line.text.strip_suffix(b";") else { return rest };
         let Some(begin) = memchr::memrchr(b';', body) else { return rest };
         let is_in_string = memchr::memchr_iter(b'"', &body[..begin]).count() % 2 == 1;
-        let label = line.part(begin + 1, body.len()).trimmed();
-        let Some((ce, ply)) = score_of_chessdb(label.text).filter(|_| !is_in_string) else {
+        if is_in_string {
             return rest;
-        };
+        }
+        let label = line.part(begin + 1, body.len()).trimmed();
+        let Some((ce, ply)) = score_of_chessdb(label.text) else { return rest };
         self.add_integer(Opcode::CE, ce, label.at);
         if let (Some(ply), Ok(opcode)) = (ply, Opcode::new(b"cdb_ply")) {
             self.add(opcode, vec![Operand::token(ply)], label.at);
@@ -268,8 +266,7 @@ impl Reader<'_, '_> {
         self.add_label(position, score, result, rest)
     }
 
-    /// Adds the operations for a result and a score. `whole` is the text of the label, for
-    /// messages.
+    /// Adds the operations for a result and a score. `whole` is the label's text, for messages.
     fn add_label(
         &mut self,
         position: &Position,
@@ -282,7 +279,7 @@ impl Reader<'_, '_> {
             return refuse(result.column(), "a label must be a result such as `0.5` or `1-0`");
         };
         if let Some(score) = score {
-            let Some(view) = self.options().score_view else {
+            let Some(view) = self.options.score_view else {
                 return refuse(score.column(), "it is not said whose score it is")
                     .map_err(|error| error.with_setting(Setting::ScoreView));
             };
@@ -305,7 +302,7 @@ impl Reader<'_, '_> {
     ) -> Result<(), Diagnostic> {
         let refuse =
             |message: String| Err(Diagnostic::error(codes::E_EPD_PERFT, rest.column(), message));
-        if !self.options().perft {
+        if !self.options.perft {
             return refuse(format!("{} looks like perft counts", shown(rest.text)))
                 .map_err(|error| error.with_setting(Setting::Perft));
         }
@@ -330,14 +327,15 @@ impl Reader<'_, '_> {
 
     /// Maps `perft3` to `D3` if perft counts are read.
     pub(super) fn perft_depth(&self, opcode: Opcode) -> Opcode {
-        let depth = opcode
-            .as_bytes()
-            .strip_prefix(b"perft")
-            .filter(|depth| self.options().perft && depth.iter().all(u8::is_ascii_digit));
-        depth
-            .filter(|depth| !depth.is_empty())
-            .and_then(|depth| Opcode::new(&[b"D", depth].concat()).ok())
-            .unwrap_or(opcode)
+        if !self.options.perft {
+            return opcode;
+        }
+        match opcode.as_bytes().strip_prefix(b"perft") {
+            Some(depth) if !depth.is_empty() && depth.iter().all(u8::is_ascii_digit) => {
+                Opcode::new(&[b"D", depth].concat()).unwrap_or(opcode)
+            }
+            _ => opcode,
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Reader<'_, '_> {
             return Ok(rest);
         }
         let all = Word { at: word.at, text: &rest.text[word.at - rest.at..moves.end() - rest.at] };
-        if self.options().keep_moves {
+        if self.options.keep_moves {
             self.keep_moves(record, all, moves)?;
         } else {
             self.play_moves(record, all, moves)?;
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
         all: Word,
         moves: Word,
     ) -> Result<(), Diagnostic> {
-        let counters = self.take_operations();
+        let counters = std::mem::take(&mut self.operations);
         let counters = counters.into_iter().map(|one| one.operation).collect();
         let mut current = record.clone().with_operations(counters);
         let mut count = 0;
@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
             rest = behind;
         }
         let placed = |operation| Placed { operation, at: all.at };
-        self.operations_mut().extend(current.operations().iter().cloned().map(placed));
+        self.operations.extend(current.operations().iter().cloned().map(placed));
         *record = EpdRecord::new(*current.position());
         record.set_dialect(current.dialect());
         record.set_fen_counters(current.fen_counters());
@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
         let opcode = Opcode::PV;
         self.repaired(codes::W_LEN_MOVES, all.at, "moves kept as pv", b"moves", b"pv");
         let mut raws = Vec::new();
-        split_operands(moves, true, &mut raws);
+        split_operands(moves, self.is_lenient(), &mut raws);
         let taken =
             self.read_segment(record.position(), &Segment { opcode, text: all, raws: &raws })?;
         match raws.get(taken) {

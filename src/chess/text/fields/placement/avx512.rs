@@ -151,8 +151,8 @@ pub(crate) fn read<const GATHERS: bool>(
     let kinds = _mm512_permutex2var_epi8(low, text, high);
     let kinds = _mm512_permutexvar_epi8(_mm512_add_epi8(before, load(&FILES)), kinds);
     let kinds = before_first_zero(kinds);
-    let (signs, pieces) =
-        (_mm512_test_epi8_mask(kinds, kinds), _mm512_cmpgt_epu8_mask(kinds, splat(VALUE)));
+    let signs = _mm512_test_epi8_mask(kinds, kinds);
+    let pieces = _mm512_cmpgt_epu8_mask(kinds, splat(VALUE));
 
     let sums = sums_in_lanes(_mm512_and_si512(kinds, splat(VALUE)));
     let files = _mm512_sub_epi8(sums, splat(1));
@@ -358,7 +358,6 @@ fn hash<const GATHERS: bool>(numbers: &PieceNumbers, low: __m256i, high: __m256i
     (_mm_cvtsi128_si64(keys) ^ _mm_extract_epi64::<1>(keys)) as u64
 }
 
-/// Returns the bytes of a vector.
 #[target_feature(enable = "avx")]
 #[inline]
 pub(crate) fn bytes(vector: __m256i) -> [u8; 32] {

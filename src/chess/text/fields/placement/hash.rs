@@ -13,7 +13,6 @@ use super::tables::{CodeBits, PieceNumbers, place};
 /// cannot hold them.
 pub(crate) type PairNumbers = [[u64; PAIRS + LINE]; 32];
 
-/// Number of pairs of codes.
 const PAIRS: usize = 256;
 /// Numbers in a cache line.
 const LINE: usize = 8;

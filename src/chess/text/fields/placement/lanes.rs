@@ -345,7 +345,7 @@ pub(crate) fn write_pieces(
         before -= files.count_ones() as usize;
         // If all 32 pieces are before a rank, the rank has none.
         let letters = &in_order[before % MAX_PIECES as usize..][..8];
-        at = write_rank(word(letters), (&BY_PIECE, files), at, text);
+        at = write_rank(word(letters), &BY_PIECE, files, at, text);
     }
     at - 1
 }
@@ -369,7 +369,7 @@ pub(super) fn write_packed(
 pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) -> usize {
     let mut at = 0;
     for (files, letters) in occupied.to_be_bytes().into_iter().zip(letters.chunks_exact(8).rev()) {
-        at = write_rank(word(letters), (&BY_FILE, files), at, text);
+        at = write_rank(word(letters), &BY_FILE, files, at, text);
     }
     at - 1
 }
@@ -409,7 +409,8 @@ fn word(bytes: &[u8]) -> Half {
 #[inline]
 fn write_rank(
     letters: Half,
-    (shapes, files): (&Shapes, u8),
+    shapes: &Shapes,
+    files: u8,
     at: usize,
     text: &mut [u8; ROOM],
 ) -> usize {

@@ -19,7 +19,6 @@ struct Step {
 
 /// Flag of a square that has a piece. The code of the piece plus 1 is added to the flag.
 const PIECE: u8 = 0x10;
-/// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;
 /// The mark of a byte that no placement has.
 const NO_SIGN: u8 = 0x80;

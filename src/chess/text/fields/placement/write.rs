@@ -118,7 +118,6 @@ fn letters_bytewise(occupied: u64, letters: &[u8; 64], text: &mut [u8; ROOM]) ->
     at - 1
 }
 
-/// The first eight letters of a slice.
 #[inline]
 fn eight(letters: &[u8]) -> [u8; 8] {
     let mut first = [0; 8];

@@ -3,15 +3,15 @@
 use std::io::Read;
 
 use super::GameReader;
-use super::Stop;
 use super::report::UNICODE;
+use super::{Extras, Stop};
 use crate::text::codes;
 use crate::text::typography::{Typographic, shown_character};
 
 impl<R: Read> GameReader<R> {
     /// Goes to the next byte that is neither white space nor part of a `%` line, and returns it;
-    /// `None` at the end of the stream. If `keep` is true, the game keeps the `%` lines.
-    pub(super) fn next_byte(&mut self, keep: bool) -> Result<Option<u8>, Stop> {
+    /// `None` at the end of the stream.
+    pub(super) fn next_byte(&mut self, extras: Extras) -> Result<Option<u8>, Stop> {
         loop {
             self.source.want_token()?;
             let rest = self.source.rest();
@@ -21,20 +21,20 @@ impl<R: Read> GameReader<R> {
                 None => self.source.at += blanks,
                 Some(b'%') if self.is_line_start(self.source.at + blanks) => {
                     self.source.at += blanks;
-                    self.escape(keep)?;
+                    self.escape(extras)?;
                 }
                 Some(0xef) if rest[blanks..].starts_with(BYTE_ORDER_MARK) => {
                     self.source.at += blanks + BYTE_ORDER_MARK.len();
                 }
                 Some(0x80..) if let Some(blank) = typographic_blank(&rest[blanks..]) => {
                     self.source.at += blanks;
-                    self.pass_typographic_blank(blank, keep)?;
+                    self.pass_typographic_blank(blank, extras)?;
                 }
                 Some(&byte) if byte < b' ' || byte == 0x7f => {
                     self.source.at += blanks;
                     let at = self.source.at;
                     self.source.at += 1;
-                    if keep {
+                    if extras == Extras::Keep {
                         let message = format!("control byte 0x{byte:02X} read as a blank");
                         let codes = (codes::E_PGN_TOKEN, codes::W_LEN_CTRL);
                         self.repair(codes, at..at + 1, " ", message)?;
@@ -49,10 +49,10 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Skips a typographic character that means a blank or nothing.
-    fn pass_typographic_blank(&mut self, blank: Typographic, keep: bool) -> Result<(), Stop> {
+    fn pass_typographic_blank(&mut self, blank: Typographic, extras: Extras) -> Result<(), Stop> {
         let at = self.source.at;
         self.source.at += blank.len;
-        if !keep {
+        if extras == Extras::Skip {
             return Ok(());
         }
         let verb = if blank.ascii.is_empty() { "dropped" } else { "read as a blank" };
@@ -87,8 +87,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Returns the typographic character with which a text begins, if this character means a blank or
-/// nothing.
+/// The typographic character with which a text begins, if it means a blank or nothing.
 fn typographic_blank(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_blank)
 }

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
 use super::blanks::is_white_space;
+use super::{Extras, Stop};
 use crate::text::charset::{Charset, decode};
 use crate::text::{Profile, codes};
 
@@ -14,8 +14,9 @@ impl<R: Read> GameReader<R> {
     /// Reads a comment; `byte` is its first byte.
     pub(super) fn comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
+        let may_have_moves = true;
         match byte {
-            b'{' => self.brace_comment(true)?,
+            b'{' => self.brace_comment(may_have_moves)?,
             _ => self.line_comments()?,
         }
         self.end_comment_of_tags();
@@ -44,25 +45,28 @@ impl<R: Read> GameReader<R> {
 
     /// Reads the comments after the termination marker, which still belong to this game. A comment
     /// that is not closed is left to the next game, so that game is refused and not this one.
-    pub(super) fn trailing_comments(&mut self, keep: bool) -> Result<(), Stop> {
+    pub(super) fn trailing_comments(&mut self, extras: Extras) -> Result<(), Stop> {
+        let may_have_moves = false;
         loop {
             let before = self.source.at;
-            let begin = self.next_byte(false)?.filter(|byte| matches!(byte, b'{' | b';'));
-            let at = self.source.at;
-            let is_closed = match begin {
-                Some(b'{') => match self.end_of_comment(at) {
+            let next = self.next_byte(Extras::Skip)?;
+            let is_whole_comment = match next {
+                Some(b'{') => match self.end_of_comment(self.source.at) {
                     Ok(_) => true,
                     Err(Stop::Refused(_)) => false,
                     Err(broken) => return Err(broken),
                 },
-                _ => true,
+                next => next == Some(b';'),
             };
             self.source.at = before;
-            let Some(byte) = begin.filter(|_| is_closed) else { return Ok(()) };
-            self.next_byte(keep)?;
-            match byte {
-                _ if !keep => self.skip_comment(byte)?,
-                b'{' => self.brace_comment(false)?,
+            if !is_whole_comment {
+                return Ok(());
+            }
+            // Only now are `%` lines before the comment kept.
+            self.next_byte(extras)?;
+            match next {
+                Some(byte) if extras == Extras::Skip => self.skip_comment(byte)?,
+                Some(b'{') => self.brace_comment(may_have_moves)?,
                 _ => self.line_comments()?,
             }
         }
@@ -101,12 +105,12 @@ impl<R: Read> GameReader<R> {
         let mut kept = Vec::with_capacity(text.len());
         let mut escapes = Vec::new();
         for (number, line) in text.split(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
-            match line.strip_prefix(b"%").filter(|_| number > 0) {
-                None => {
+            match line.strip_prefix(b"%") {
+                Some(escape) if number > 0 => escapes.push(escape.to_vec()),
+                _ => {
                     kept.extend_from_slice(line);
                     kept.push(b'\n');
                 }
-                Some(escape) => escapes.push(escape.to_vec()),
             }
         }
         for escape in escapes {
@@ -115,8 +119,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&kept, open + 1..close)
     }
 
-    /// Reads a comment within one line. Most comments have one line. Returns false for any other
-    /// comment.
+    /// Reads a comment within one line, as most are. Returns false for any other comment.
     pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
         let open = self.source.at;
         let rest = self.source.rest();
@@ -183,7 +186,7 @@ impl<R: Read> GameReader<R> {
             }
             if depth == 0 {
                 let is_of_game = self.source.find_first_tag(open, place).is_none();
-                return Ok(Some(place).filter(|_| is_of_game));
+                return Ok(if is_of_game { Some(place) } else { None });
             }
             from = place + 1;
         }
@@ -218,7 +221,6 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&text, open + 1..self.source.at)
     }
 
-    /// Adds the text of a range as a comment.
     pub(super) fn add_comment(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let raw = self.source.slice(place.clone());
         let text = decode(raw, self.options.charset);
@@ -253,11 +255,11 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Reads the `%` line that begins here, without its line end.
-    pub(super) fn escape(&mut self, keep: bool) -> Result<(), Stop> {
+    pub(super) fn escape(&mut self, extras: Extras) -> Result<(), Stop> {
         let from = self.source.at + 1;
         let end = self.source.end_of_line(from)?;
         self.source.at = end;
-        if keep {
+        if extras == Extras::Keep {
             let text = self.source.slice(from..end).to_vec();
             self.add_escape(&text, from)?;
         }
@@ -288,7 +290,6 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// The end of a comment in braces.
 pub(super) struct CommentEnd {
     /// The end of the text of the comment.
     close: usize,

@@ -30,8 +30,9 @@ pub struct GameRead<'a> {
     pub number: u64,
     /// Line of the stream in which the game begins, from 1.
     pub line: u64,
-    /// The game, or the error for which it is refused. The next game can be read even after an
-    /// error.
+    /// The game, or the error for which it is refused. A game with a move that cannot be played
+    /// ends before that move, unless [`PgnReadOptions::truncate`] has it refused. The next game can be read even
+    /// after an error.
     pub game: Result<&'a Game, Finding>,
     /// True if the game was cut short: before a move that cannot be played, or by a comment that is not closed.
     pub is_cut_short: bool,
@@ -230,7 +231,7 @@ impl<R: Read> GameReader<R> {
         loop {
             self.usual_tags();
             self.usual_moves()?;
-            let Some(byte) = self.next_byte(true)? else {
+            let Some(byte) = self.next_byte(Extras::Keep)? else {
                 return Ok(if self.is_nothing() { None } else { Some(None) });
             };
             match self.step(byte)? {
@@ -244,7 +245,8 @@ impl<R: Read> GameReader<R> {
     fn complete(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let finished = self.finish(marker);
         if marker.is_some() {
-            self.trailing_comments(finished.is_ok())?;
+            let extras = if finished.is_ok() { Extras::Keep } else { Extras::Skip };
+            self.trailing_comments(extras)?;
         }
         self.skip_blank_lines()?;
         finished?;
@@ -313,6 +315,14 @@ impl From<Broken> for Stop {
 }
 
 /// The outcome of one step through a game.
+/// What becomes of `%` lines and of unusual bytes between tokens.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Extras {
+    /// The game keeps the `%` lines, and the bytes are reported.
+    Keep,
+    Skip,
+}
+
 enum Step {
     GoOn,
     /// The game has ended, with or without a termination marker.

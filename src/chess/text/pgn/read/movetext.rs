@@ -157,13 +157,13 @@ impl<R: Read> GameReader<R> {
     pub(super) fn suffix(&mut self, at: usize) -> Result<(), Stop> {
         let rest = self.source.rest();
         let marks = rest.iter().take_while(|byte| matches!(byte, b'!' | b'?')).count();
-        let (nag, known) = match (rest.first(), rest.get(1).filter(|_| marks > 1)) {
-            (Some(b'!'), None) => (1, 1),
-            (_, None) => (2, 1),
-            (Some(b'!'), Some(b'!')) => (3, 2),
-            (Some(b'?'), Some(b'?')) => (4, 2),
-            (Some(b'!'), _) => (5, 2),
-            (_, _) => (6, 2),
+        let (nag, known) = match &rest[..marks] {
+            b"!" => (1, 1),
+            b"?" => (2, 1),
+            [b'!', b'!', ..] => (3, 2),
+            [b'?', b'?', ..] => (4, 2),
+            [b'!', ..] => (5, 2),
+            _ => (6, 2),
         };
         self.source.at += marks;
         if marks > known {
@@ -220,13 +220,11 @@ impl<R: Read> GameReader<R> {
             return self.null_move(place);
         }
         self.source.at = place.end;
+        let Some(replay) = self.builder.replay() else { return self.play(place) };
         let english = self.options.language.to_english(plain);
-        let found = self
-            .builder
-            .replay()
-            .map(Replay::playable)
-            .and_then(|playable| san::find(&playable, &english, Profile::Lenient).ok());
-        let Some(found) = found else { return self.play(place) };
+        let Ok(found) = san::find(&replay.playable(), &english, Profile::Lenient) else {
+            return self.play(place);
+        };
         let played = self.builder.play_legal(found.mv);
         self.built(place.start, played)
     }
@@ -280,7 +278,7 @@ impl<R: Read> GameReader<R> {
         };
         let text = self.source.slice(place.clone());
         let is_english = self.options.language == Language::ENGLISH;
-        let token = san::Token::new(text).filter(|_| is_english);
+        let token = if is_english { san::Token::new(text) } else { None };
         let found = token.and_then(|token| san::quick(situation(replay), token));
         if let Some((mv, role)) = found {
             let played = self.builder.put_move(mv, role);
@@ -341,68 +339,67 @@ impl<R: Read> GameReader<R> {
     pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
         let text = self.source.slice(place.clone());
-        let kept = match text {
-            b"ep" | b"e.p." => Some(None),
-            _ if san::is_mark(text) => Some(None),
-            _ => annotation_signs(text).map(Some),
-        };
-        let kept = kept.filter(|_| self.builder.has_move());
+        let has_move = self.builder.has_move();
+        let is_detached = has_move && (matches!(text, b"ep" | b"e.p.") || san::is_mark(text));
+        let nags = if has_move && !is_detached { annotation_signs(text) } else { None };
+        let is_sign = is_detached || nags.is_some();
         let is_letter = matches!(text, [letter] if letter.is_ascii_alphabetic());
         let is_lenient = self.options.profile == Profile::Lenient;
         let may_be_move = may_be_move(&self.options.language.to_english(text));
-        if let Some(length) = self.letters_before_number(place.clone()).filter(|_| is_lenient) {
-            self.source.at = at + length;
-            return self.keep_as_comment(TOKEN, at, "not a move; kept as a comment");
-        }
-        let was_reread = match kept {
-            Some(_) if is_letter && is_lenient => self.reread_sign(place.clone())?,
-            None if is_lenient => self.reread(place.clone())?,
-            _ => false,
-        };
-        if was_reread {
-            return Ok(());
+        if is_lenient {
+            if let Some(length) = self.letters_before_number(place.clone()) {
+                self.source.at = at + length;
+                return self.keep_as_comment(TOKEN, at, "not a move; kept as a comment");
+            }
+            let was_reread = if !is_sign {
+                self.reread(place.clone())?
+            } else {
+                is_letter && self.reread_sign(place.clone())?
+            };
+            if was_reread {
+                return Ok(());
+            }
         }
         let text = self.source.slice(place.clone());
-        match kept {
-            Some(Some(nags)) => {
-                let after = nags.iter().map(|nag| format!("${nag}")).collect::<Vec<_>>().join(" ");
-                let message = format!("a sign in place of a NAG; read as {after}");
-                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
-                self.repair(codes, place, after, message)?;
-                nags.into_iter().try_for_each(|nag| self.add_nag(at, nag))
-            }
-            Some(None) => {
-                let message = format!("{} is separate from its move; dropped", shown(text));
-                self.repair(DETACHED, place, "", message)
-            }
-            None => {
-                let message = format!("{}: {}", shown(text), error.message);
-                if !is_lenient {
-                    return self.give_up_line(error.code, at, message);
-                }
-                let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
-                if let Some(length) = head {
-                    return self.split_marker(place, length);
-                }
-                if let Some(length) = self.move_before_signs(text) {
-                    // The signs are the next symbol.
-                    return self.play(at..at + length);
-                }
-                if may_be_move || self.builder.game().plies().next().is_none() {
-                    return self.give_up_line(error.code, at, message);
-                }
-                if text.iter().all(u8::is_ascii_punctuation) {
-                    return self.drop_sign(at);
-                }
-                self.words(at)
-            }
+        if let Some(nags) = nags {
+            let after = nags.iter().map(|nag| format!("${nag}")).collect::<Vec<_>>().join(" ");
+            let message = format!("a sign in place of a NAG; read as {after}");
+            let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
+            self.repair(codes, place, after, message)?;
+            return nags.into_iter().try_for_each(|nag| self.add_nag(at, nag));
         }
+        if is_detached {
+            let message = format!("{} is separate from its move; dropped", shown(text));
+            return self.repair(DETACHED, place, "", message);
+        }
+        let message = format!("{}: {}", shown(text), error.message);
+        if !is_lenient {
+            return self.give_up_line(error.code, at, message);
+        }
+        let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
+        if let Some(length) = head {
+            return self.split_marker(place, length);
+        }
+        if let Some(length) = self.move_before_signs(text) {
+            // The signs are the next symbol.
+            return self.play(at..at + length);
+        }
+        if may_be_move || self.builder.game().plies().next().is_none() {
+            return self.give_up_line(error.code, at, message);
+        }
+        if text.iter().all(u8::is_ascii_punctuation) {
+            return self.drop_sign(at);
+        }
+        self.words(at)
     }
 
     /// Length of the move at the start of a symbol, if all that follows it are signs. If the move
     /// gives check, a `+` after it belongs to the move.
     fn move_before_signs(&self, text: &[u8]) -> Option<usize> {
-        let playable = self.builder.replay().filter(|_| text.len() <= MAX_ODD)?.playable();
+        if text.len() > MAX_ODD {
+            return None;
+        }
+        let playable = self.builder.replay()?.playable();
         let is_move = |head: &[u8]| {
             let english = self.options.language.to_english(head);
             let Ok(found) = san::find(&playable, &english, Profile::Lenient) else { return false };
@@ -427,7 +424,8 @@ impl<R: Read> GameReader<R> {
         let expected = self.builder.replay()?.fullmove_number();
         let is_number = number(&text[letters..]) == Some(expected) && letters < text.len();
         let is_first = self.start_of_number(place.start) == place.start;
-        (is_number && is_first && self.is_move(symbol(trim_blanks(behind)))).then_some(letters)
+        let before_move = is_number && is_first && self.is_move(symbol(trim_blanks(behind)));
+        before_move.then_some(letters)
     }
 
     /// Drops a sign without a meaning, which ends here.
@@ -523,15 +521,13 @@ impl UsualTokens<'_> {
         Ok(())
     }
 
-    /// Reads a number, if there is one, and the move after it. False if no move follows.
+    /// Reads a number, if there is one, and the move after it. False if no move follows, and if only
+    /// [`GameReader::step`] can tell: near the end of the text, or if a token is unusual.
     #[inline(always)]
     fn ply(&mut self, builder: &mut GameBuilder) -> Result<bool, BuildError> {
         let start = self.at;
-        let (Some(window), Some(replay)) =
-            (self.text[start..].first_chunk::<WINDOW>(), builder.replay())
-        else {
-            return Ok(false);
-        };
+        let Some(window) = self.text[start..].first_chunk::<WINDOW>() else { return Ok(false) };
+        let Some(replay) = builder.replay() else { return Ok(false) };
         let mut place = blank_length(window, 0);
         if window[place].is_ascii_digit() {
             let Some(length) = self.number.length_at(window, place) else { return Ok(false) };
@@ -554,8 +550,7 @@ impl UsualTokens<'_> {
     }
 }
 
-/// Length of the blank or line end at a place. 0 if there is another byte, or if a `%` line
-/// follows.
+/// Length of the blank or line end at a place. 0 for another byte, or if a `%` line follows.
 #[inline(always)]
 fn blank_length(window: &[u8; WINDOW], place: usize) -> usize {
     match window[place..] {

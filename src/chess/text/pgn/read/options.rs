@@ -9,7 +9,7 @@ use crate::text::pgn::language::Language;
 pub struct PgnReadOptions {
     /// The faults that are accepted and repaired. `Strict` accepts only the export format, and
     /// `Standard` the import format of the standard. `Lenient` accepts files as they are found in
-    /// practice, with a warning for each repair.
+    /// practice, with a warning for each repair; it is the default.
     pub profile: Profile,
     /// The language of the piece letters.
     pub language: Language,
@@ -31,8 +31,7 @@ pub struct PgnReadOptions {
 }
 
 impl PgnReadOptions {
-    /// Whether a game is cut short at a move that cannot be played. `has_moves` says whether moves
-    /// precede it.
+    /// Whether a game is cut short at a move that cannot be played, behind moves or not.
     pub(super) fn cuts_short(&self, has_moves: bool) -> bool {
         self.truncate.unwrap_or(has_moves && self.profile == Profile::Lenient)
     }

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
 use super::tokens::{glued_marker, marker_length, symbol};
+use super::{Extras, Stop};
 use crate::text::diagnostic::shown;
 use crate::text::{Profile, codes};
 
@@ -49,8 +49,7 @@ impl<R: Read> GameReader<R> {
         self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
-    /// Turns the rest of a line into comments. Comments in the rest stay comments, and `%` lines
-    /// stay escapes.
+    /// Turns the rest of a line into comments. Comments and `%` lines in it stay what they are.
     fn keep_rest(&mut self, code: &'static str, at: usize, message: String) -> Result<(), Stop> {
         let ply = self.builder.replay().map(|replay| replay.ply() + 1);
         let from = self.start_of_number(at);
@@ -58,12 +57,14 @@ impl<R: Read> GameReader<R> {
         self.source.at = at;
         let mut piece = from;
         let mut depth = 0;
+        // What would be moves in it is text now.
+        let may_have_moves = false;
         while let Some(byte) = self.next_of_rest(&mut depth)? {
             let here = self.source.at;
             self.keep_piece(piece..here, &mut kept)?;
             match byte {
-                b'%' => self.escape(true)?,
-                b'{' => self.brace_comment(false)?,
+                b'%' => self.escape(Extras::Keep)?,
+                b'{' => self.brace_comment(may_have_moves)?,
                 _ => self.line_comments()?,
             }
             piece = self.source.at;
@@ -103,7 +104,7 @@ impl<R: Read> GameReader<R> {
                     let text = symbol(rest);
                     let marker = marker_length(rest);
                     let length = marker.unwrap_or(text.len()).max(1);
-                    let glued = glued_marker(text).filter(|_| marker.is_none());
+                    let glued = if marker.is_none() { glued_marker(text) } else { None };
                     let head = glued.unwrap_or_default();
                     let is_marker = marker.or(glued).is_some();
                     self.source.at += length;
@@ -121,7 +122,7 @@ impl<R: Read> GameReader<R> {
     /// Whether a termination marker that ends here ends the game. In a variation, a marker just
     /// before the end of the variation does not end the game.
     fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
-        Ok(!in_variation || self.next_byte(false)? != Some(b')'))
+        Ok(!in_variation || self.next_byte(Extras::Skip)? != Some(b')'))
     }
 
     fn keep_piece(&mut self, place: Range<usize>, kept: &mut Vec<u8>) -> Result<(), Stop> {

@@ -51,8 +51,7 @@ impl<R: Read> GameReader<R> {
         Stop::Refused(finding)
     }
 
-    /// Adds a warning. A game with too many warnings is refused, so that they cannot fill the
-    /// memory.
+    /// Adds a warning. A game with too many is refused, so that they cannot fill the memory.
     pub(super) fn note(&mut self, warning: Diagnostic, at: usize) -> Result<(), Stop> {
         if self.warnings.len() == MAX_WARNINGS {
             let message = format!("more than {MAX_WARNINGS} repairs and doubts in one game");

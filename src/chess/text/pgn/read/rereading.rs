@@ -129,13 +129,15 @@ impl<R: Read> GameReader<R> {
         let Some(replay) = self.builder.replay() else { return Ok(readings) };
         let playable = replay.playable();
         let text = self.source.slice(place.clone());
-        let castles = san::castling_of_circles(&playable, text)
-            .filter(|_| self.leaves_castlings(san::without_notes(text), place.end));
-        let odd = match san::circles(text) {
-            Some(_) => Vec::new(),
-            None => {
-                san::odd(&playable, &self.options.language.to_english(san::without_notes(text)))
-            }
+        let bare = san::without_notes(text);
+        let mut castles = san::castling_of_circles(&playable, text);
+        if castles.is_some() && !self.leaves_castlings(bare, place.end) {
+            castles = None;
+        }
+        let odd = if san::circles(text).is_some() {
+            Vec::new()
+        } else {
+            san::odd(&playable, &self.options.language.to_english(bare))
         };
         for mv in odd.into_iter().chain(castles) {
             readings.push(Reading { mv, san: san::format(&playable, mv), form: Form::Odd });
@@ -175,8 +177,7 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
-    /// True if a symbol is complete. Castling that continues after a blank, as in `O-O -O`, is not
-    /// complete.
+    /// True if a symbol is complete. Castling that continues after a blank, `O-O -O`, is not.
     pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
         if !is_castling || self.options.profile != Profile::Lenient {

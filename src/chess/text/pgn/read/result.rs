@@ -5,8 +5,8 @@ use std::io::Read;
 use super::GameReader;
 use super::report::{RAV, RESULT};
 use super::tokens::SPEC_LENGTH;
-use super::{Step, Stop};
-use crate::model::{BuildError, Color, GameResult};
+use super::{Extras, Step, Stop};
+use crate::model::{BuildError, GameResult};
 use crate::text::charset::Charset;
 use crate::text::diagnostic::shown;
 use crate::text::pgn::ending::{Ending, Spelled};
@@ -15,14 +15,14 @@ use crate::text::pgn::write::{self, PgnFormatOptions};
 use crate::text::{Diagnostic, Profile, codes};
 
 impl<R: Read> GameReader<R> {
-    /// Reads the termination marker that begins here, if there is one. At the end of a variation it
-    /// is dropped.
+    /// Reads the termination marker that begins here, if any. At the end of a variation it is
+    /// dropped.
     pub(super) fn marker(&mut self, at: usize) -> Result<Option<Step>, Stop> {
         let Some(spelled) = Spelled::at_start(self.source.rest()) else { return Ok(None) };
         let place = at..at + spelled.len;
         let text = self.source.slice(place.clone());
-        let (is_canonical, is_known) =
-            (spelled.is_canonical(text), text == spelled.ending.as_str().as_bytes());
+        let is_canonical = spelled.is_canonical(text);
+        let is_known = text == spelled.ending.as_str().as_bytes();
         if spelled.may_be_castling(text) && !self.ends_unplayed(place.end)? {
             return Ok(None);
         }
@@ -49,7 +49,8 @@ impl<R: Read> GameReader<R> {
         if !is_said && self.is_move(b"O-O") {
             return Ok(false);
         }
-        let before = std::mem::replace(&mut self.source.at, end);
+        let before = self.source.at;
+        self.source.at = end;
         let is_end = self.is_end_of_game();
         self.source.at = before;
         match is_end {
@@ -61,7 +62,7 @@ impl<R: Read> GameReader<R> {
     /// Whether only comments follow in the game.
     fn is_end_of_game(&mut self) -> Result<bool, Stop> {
         loop {
-            match self.next_byte(false)? {
+            match self.next_byte(Extras::Skip)? {
                 None => return Ok(true),
                 Some(b'{') => self.source.at = self.end_of_comment(self.source.at)?.end,
                 Some(b';') => self.source.at = self.source.end_of_line(self.source.at)?,
@@ -77,7 +78,7 @@ impl<R: Read> GameReader<R> {
             return Ok(Step::End(Some(ending)));
         }
         let end = self.source.at;
-        if self.next_byte(true)? == Some(b')') {
+        if self.next_byte(Extras::Keep)? == Some(b')') {
             let message = "a termination marker inside a variation; dropped";
             self.repair(RAV, at..end, "", message)?;
             return Ok(Step::GoOn);
@@ -100,7 +101,7 @@ impl<R: Read> GameReader<R> {
             };
             self.built(at, closed)?;
         }
-        self.settle_result(at, marker)?;
+        self.agree_on_result(at, marker)?;
         if marker.is_none() {
             let result = self.builder.game().termination_marker();
             let message = format!("the game has no termination marker; read as {result}");
@@ -110,10 +111,15 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Combines the Result tag and the marker into one result ([`tags::agreed_result`]).
-    pub(super) fn settle_result(&mut self, at: usize, marker: Option<Ending>) -> Result<(), Stop> {
+    pub(super) fn agree_on_result(
+        &mut self,
+        at: usize,
+        marker: Option<Ending>,
+    ) -> Result<(), Stop> {
         let game = self.builder.game();
-        let Some(value) = game.tag("Result").filter(|_| game.has_tag("Result")) else {
-            return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN));
+        let value = match game.tag("Result") {
+            Some(value) if game.has_tag("Result") => value,
+            _ => return self.set_ending(at, marker.unwrap_or(Ending::UNKNOWN)),
         };
         let tag = Spelled::parse(value.as_bytes()).map(|spelled| spelled.ending);
         let marked = marker.unwrap_or(Ending::UNKNOWN).as_str();
@@ -157,16 +163,15 @@ impl<R: Read> GameReader<R> {
 
     /// Returns the result that the last position proves by checkmate or stalemate, if it does.
     fn proven_result(&self) -> Option<GameResult> {
-        let replay = self.builder.replay().filter(|_| !self.is_truncated)?;
-        let playable = replay.playable();
+        if self.is_truncated {
+            return None;
+        }
+        let playable = self.builder.replay()?.playable();
         if playable.has_move() {
             return None;
         }
-        Some(match playable.position().turn() {
-            _ if !playable.is_check() => GameResult::Draw,
-            Color::White => GameResult::BlackWins,
-            Color::Black => GameResult::WhiteWins,
-        })
+        let mated = playable.position().turn();
+        Some(if playable.is_check() { GameResult::win_of(!mated) } else { GameResult::Draw })
     }
 }
 

@@ -6,14 +6,14 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
 use super::blanks::{has_blank_line, trim_blanks};
 use super::report::TAG;
 use super::tag_strings::{MAX_LINES, begins_with_quote};
 use super::tokens::{SPEC_LENGTH, marker_length, null_move};
+use super::{Extras, Stop};
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
-    name_without_signs,
+    without_signs,
 };
 use crate::text::charset::{Charset, decode};
 use crate::text::diagnostic::shown;
@@ -93,7 +93,7 @@ impl<R: Read> GameReader<R> {
                     && name.is_some_and(|name| {
                         name != SEVEN_TAG_ROSTER[0] && !self.builder.game().has_tag(&name)
                     });
-                return Ok(Some(text_end).filter(|_| goes_on));
+                return Ok(if goes_on { Some(text_end) } else { None });
             }
             if may_be_movetext(text) {
                 return Ok(None);
@@ -132,9 +132,10 @@ impl<R: Read> GameReader<R> {
 
     /// Applies the rules for tags when all of them are read.
     pub(super) fn begin_movetext(&mut self) -> Result<(), Stop> {
-        if std::mem::replace(&mut self.in_movetext, true) {
+        if self.in_movetext {
             return Ok(());
         }
+        self.in_movetext = true;
         let at = self.source.at;
         let repairs = match tags::apply_rules(&mut self.builder) {
             Ok(repairs) => repairs,
@@ -164,7 +165,7 @@ impl<R: Read> GameReader<R> {
         let mut found = Vec::new();
         for (name, value) in self.builder.game().tags() {
             let is_checked = self.options.check_tags || tag_values::is_field(name);
-            if let Some(expected) = tag_values::expected(name, value).filter(|_| is_checked) {
+            if is_checked && let Some(expected) = tag_values::expected(name, value) {
                 found.push(format!("{name} is {}; expected {expected}", shown(value.as_bytes())));
             }
         }
@@ -191,13 +192,14 @@ impl<R: Read> GameReader<R> {
     pub(super) fn tag(&mut self) -> Result<(), Stop> {
         let open = self.source.at;
         if let Some((name, value)) = plain_tag(self.source.rest()) {
-            let length = name.len() + value.len() + 5;
-            let value_at = open + name.len() + 3..open + length - 2;
+            let value_start = open + "[".len() + name.len() + " \"".len();
+            let value_at = value_start..value_start + value.len();
+            let end = value_at.end + "\"]".len();
             let name = std::str::from_utf8(name).unwrap_or_default();
             let value = decode(value, self.options.charset);
             let recoded = matches!(value, Cow::Owned(_));
             let added = self.builder.add_tag(name, &value);
-            self.source.at += length;
+            self.source.at = end;
             self.end_tag();
             self.tag_added(open, added)?;
             return if recoded { self.note_windows_1252(value_at) } else { Ok(()) };
@@ -207,7 +209,7 @@ impl<R: Read> GameReader<R> {
         } else {
             self.repair(TAG, open..open, "[", "the tag does not begin with `[`")?;
         }
-        self.next_byte(true)?;
+        self.next_byte(Extras::Keep)?;
         let Some(name) = self.tag_name()? else { return self.drop_tag(open) };
         let Some(value) = self.tag_value(&name)? else { return self.drop_tag(open) };
         if !self.close_tag(open, &name)? {
@@ -222,7 +224,7 @@ impl<R: Read> GameReader<R> {
     /// known. If the name is not known, this is not a tag, and the result is false.
     fn close_tag(&mut self, open: usize, name: &str) -> Result<bool, Stop> {
         let end = self.source.at;
-        if self.next_byte(true)? == Some(b']') {
+        if self.next_byte(Extras::Keep)? == Some(b']') {
             self.source.at += 1;
         } else {
             let line_end = self.source.end_of_line(end)?;
@@ -431,7 +433,7 @@ fn read_name(text: &[u8]) -> Option<(usize, String)> {
     let known = [words_before_quote(text), word].into_iter().find_map(|length| {
         let name = &text[..length];
         let as_it_is = || std::str::from_utf8(name).ok().map(str::to_owned);
-        let name = name_without_signs(name).or_else(as_it_is)?;
+        let name = without_signs(name).or_else(as_it_is)?;
         is_well_known_tag(&name).then_some((length, name))
     });
     let as_it_is = || {

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::Stop;
 use super::report::{Codes, STRING, UNICODE};
 use super::tokens::SPEC_LENGTH;
+use super::{Extras, Stop};
 use crate::model::is_well_known_tag;
 use crate::text::charset::decode;
 use crate::text::pgn::source::is_quote_before_bracket;
@@ -40,7 +40,7 @@ impl<R: Read> GameReader<R> {
     /// Reads the value of the tag `name`; `None` if no string is here.
     pub(super) fn tag_value(&mut self, name: &str) -> Result<Option<String>, Stop> {
         let before = self.source.at;
-        self.next_byte(false)?;
+        self.next_byte(Extras::Skip)?;
         let open = self.source.at;
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);
@@ -58,7 +58,7 @@ impl<R: Read> GameReader<R> {
         };
         self.source.at = before;
         let Some(written) = written else { return Ok(None) };
-        self.next_byte(true)?;
+        self.next_byte(Extras::Keep)?;
         self.take_string(open, &written).map(Some)
     }
 
@@ -132,8 +132,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Reads a string that is not closed. It ends with its line, or before a bracket at the end of the
-/// line.
+/// Reads a string that is not closed. It ends with its line, or before a bracket at its end.
 fn open_string(line: &[u8]) -> Written {
     let text = line.trim_ascii_end();
     let end = text.strip_suffix(b"]").unwrap_or(text).len();
@@ -166,9 +165,11 @@ fn oddly_quoted_string(line: &[u8]) -> Written {
 fn bare_string(line: &[u8]) -> Option<Written> {
     let end = line.iter().position(|byte| matches!(byte, b'[' | b']' | b'{' | b'"'))?;
     let text = line[..end].trim_ascii_end();
-    let is_string = line[end] == b']' && !text.is_empty();
+    if line[end] != b']' || text.is_empty() {
+        return None;
+    }
     let written = Written::new(0..text.len(), text.len());
-    is_string.then(|| written.with_fault(STRING, "no quotes around the string"))
+    Some(written.with_fault(STRING, "no quotes around the string"))
 }
 
 /// Finds the closing quote in the text after the opening quote.
@@ -220,7 +221,6 @@ fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines.collect::<Vec<_>>().join(&b' '))
 }
 
-/// Whether a text begins with a quote of any kind.
 pub(super) fn begins_with_quote(text: &[u8]) -> bool {
     quote_length(text).is_some()
 }

@@ -53,9 +53,10 @@ pub(super) fn symbol(text: &[u8]) -> &[u8] {
 
 /// Converts typographic characters of a symbol, such as hyphens, to ASCII.
 pub(super) fn plain_symbol(text: &[u8]) -> Cow<'_, [u8]> {
-    let is_ascii = text.is_ascii();
-    let plain = if is_ascii { None } else { in_ascii(text, Typographic::is_of_word) };
-    plain.map_or(Cow::Borrowed(text), Cow::Owned)
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    in_ascii(text, Typographic::is_of_word).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Length of the termination marker at the start of a text; `None` if it may be castling.
@@ -191,7 +192,7 @@ pub(super) fn annotation_signs(text: &[u8]) -> Option<Vec<u8>> {
         nags.push(nag);
         rest = &rest[len..];
     }
-    Some(nags).filter(|nags| !nags.is_empty())
+    if nags.is_empty() { None } else { Some(nags) }
 }
 
 /// Whether a symbol in English may be a move, or a part of one. The game cannot go on without it.

@@ -80,7 +80,8 @@ pub(super) fn store(room: &mut [u8; 40], Vector(low, high): Vector) {
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn nibbles(pairs: Half) -> Vector {
-    let (low, high) = (vandq_u8(pairs, vdupq_n_u8(15)), vshrq_n_u8::<4>(pairs));
+    let low = vandq_u8(pairs, vdupq_n_u8(15));
+    let high = vshrq_n_u8::<4>(pairs);
     Vector(vzip1q_u8(low, high), vzip2q_u8(low, high))
 }
 
