@@ -9,8 +9,7 @@ An expression selects records. It is the value of the option --where of `epdb fi
 other command that reads records.
 
 Values
-  12  -0.5            numbers
-  'Nf3'  "a b"        text, in single or double quotes, without escapes
+  12  'Nf3'  "a b"    a number; text, in single or double quotes, without escapes
   bm  ce  id  Depth   any opcode of the standard or of engines (acms, solve_first, pv2 ...), and any
                       private opcode that begins with a capital; write op(NAME) for other opcodes
   White  Date  ECO    any tag of a game that begins with a capital; write tag(NAME) for other tags
@@ -37,39 +36,47 @@ Tests of the board
   fenpattern('*/*/*/*/*/5N2/PPP*/*')
                          the form of pgn-extract: digits are empty squares, * any squares, m no pawn
   on('N', 'e5')          a white knight is on e5. Pieces are those of board(); 'Nn' is either. Squares:
-                         'd5,e5', 'f1-h1', 'a-h7' (a rank), 'd4-6', 'd' (a file), 'light', 'dark'
+                         'd5,e5', 'a1-h4' (a rectangle), 'a-h7' (a rank), 'd4-6', 'd' (a file), 'light', 'dark'
   count('P', 'a-h7')     a number: pieces on these squares, or on all: count('P') - count('p') >= 2
-  material('RPP v R')    all pieces but the kings, of either side; material('RPP v R', white) of White
+  material('RPP v R')    all pieces but the kings, of either side; material('BP v', white): the other king is bare
   castling('Kq')         all of these castling rights exist
+  attacks('R', 'q')      a white rook attacks a black queen; attacks('R', 'Q'): it protects a white one
+  pinned('q')            a black queen is pinned to its king; count(pinned('a')), count(attacks('N', 'q'))
+  fork  fork('N')        a piece, or a white knight, forks: it attacks two enemy pieces that are worth more or
+                         not protected; fork(white), count(fork); `Structures` below has the definition
   passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
                          squares; count(passed(white)) is their number
   iqp  iqp(white)        a side, or White, has this structure; `Structures` below lists all names
-  flipcolor(E)           E is true for the position, or for the position with swapped colours
-  flipvertical(E)        E is true for the position, or for its mirror image (file a becomes h)
-Positions decide these tests before records are decoded, as with pieces, material == and stm. `count`
+  position('e4 c5')      this position, by moves or FEN. An en passant square counts only if a pawn can capture
+                         there; epd == '...' compares the text
+  flipcolor(E)           E as a whole, or its mirror image with swapped colours: pieces, sides, squares, moves, stm,
+                         players, result. flipcolor(then(moved('N'), mate, 1) and result == '1-0')
+  flipvertical(E)        E as a whole, or its mirror image in which file a is file h
+Positions decide these tests before records are decoded, as with pieces, balance, material == and stm. `count`
 and `filter` have --explain, which says what the position decides, and the number of records.
 
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
-true. So `!` before a test of the position is refused: almost every game has a position without it.
-Positions after a null move are not read, so the position before it is the last one.
-  never(E)  all(E)       no position makes E true; all positions do
+true. `!` needs a test without `!` in the same position: iqp and !check. Alone it is refused: almost every
+game has a position without check. Positions after a null move are not read, so the one before it is the last one.
+  ever(E)  never(E)  all(E)   some position, no position, all positions make E true
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
-  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit. More may follow:
-                         then(A, B, 10, C, 1)
-  moved('N')             a white knight makes the next move; captured('q') captures a black queen; castling is a
-                         move of the king
+  then(A, B, 10)         B is true 1 to 10 plies after A; for A's own position, add `or (A and B)`. then(A, B) is
+                         without a limit, then(A, B, == 10) is exactly 10 plies. More may follow: then(A, B, 10, C, == 1).
+                         `search` shows the first such A
+  moved('N')             a white knight makes the next move (castling is a move of the king); captured('q')
+                         captures a black queen: then(captured('q'), mate, 1); promoted('N') makes a knight of a pawn
+  enpassant  retaken     the next move captures en passant; it captures the piece that made the last move
   line('Bxh7+ Kxh7 Ng5+')
                          these are the next moves; check marks and missing squares of origin do not matter
   ply                    plies before the position: iqp and ply <= 40. Tests beside never(...) and so on
-                         need one position: iqp and last(rook_ending)
+                         need one position: iqp and last(rook_ending). stm and ply go into such a term
 
-A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
-standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
-fields of a six-field FEN. Types and names are checked before the first record is read. These
-names are errors: an unknown name that begins with a small letter, and any name that looks like a
-typing error. A tag or private opcode that occurs in no record is reported at the end.
+A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the standard are
+numbers if they look like numbers. hmvc and fmvn are found as operations and as the fields of a six-field FEN.
+Types and names are checked before the first record is read. Unknown names that begin with a small letter, or look
+like a typing error, are errors. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
@@ -104,14 +111,14 @@ seconds with milliseconds. Records that are not from games may have the same com
 and the clock of the mover in cc. In such records, the evaluation after the move sm comes from the
 line that begins with sm: it is ce if pv begins with sm, ce2 if pv2 begins with sm, and so on.
 
-If the output replaces an input, only `filter` may leave out records; other commands refuse.
-
 Fields that are not opcodes (also for table --columns and sort --by)
   pieces       number of pieces on the board
   material     the pieces, as in 'KRPkr': K Q R B N P, White's first
   stm          side to move, 'w' or 'b'
   legal_moves  number of legal moves
-  ep           en passant square as given, or '-'
+  balance      White's material minus Black's: queen 9, rook 5, 3, 3, pawn 1
+  ep           en passant square, or '-'; in a game after every double step
+  ep_legal     a pawn can legally capture en passant
   castling     castling rights as in FEN, or '-'
   ply          number of plies before the position, by the fullmove number
   line         line (or number of the record) in its source
@@ -128,7 +135,8 @@ Fields that are not opcodes (also for table --columns and sort --by)
   fen          the six fields of FEN
   epd          the four fields of EPD
   record       the whole record as EPD
-  key          position key, 16 hexadecimal digits; compared as a number
+  key          position key: a text of 16 hexadecimal digits, in the order of numbers
+  repetition   of a game: how often it has had the position so far
   check        the side to move is in check
   mate         the side to move is checkmated
   stalemate    the side to move is stalemated
@@ -151,19 +159,15 @@ Fields that are not opcodes (also for table --columns and sort --by)
 Examples (in a shell, put the expression into quotes)
   pieces <= 7                                       endgames covered by tablebases
   has(bm) && !illegal(bm)                           records with legal best moves
-  abs(ce) <= 50 && fmvn < 20                        balanced positions from the opening
   'Qg6' in bm || 'g3g6' in bm                       records with this best move, in either form
-  pm in bm                                          problems answered correctly
   on('N', 'e5') and opposite_bishops                a white knight on e5, bishops of opposite colours
   count('P') - count('p') >= 2                      White has two pawns more
   id ~ '^WAC\.0' && id != 'WAC.023'                 ids that match a pattern, except one
-  material in ['KRPkr', 'KRkrp']                    rook and pawn against rook, either way
   stm == 'b' && check && legal_moves == 1           Black is in check and has one legal move
   result == '1/2-1/2' && ce:white > 150             draws that White was winning
   eval_loss >= 300 && clock < 10                    blunders in time trouble
   White ~ '^Carlsen' && elo_min >= 2600             games of a player with strong opponents
   Date >= '2020' && speed in ['rapid', 'classical'] games from 2020 on that are not too fast
-  file ~ 'sts' && line > 100 && !(castling == '-')  records of these files with castling rights
 
 Structures
 ==========
@@ -173,6 +177,9 @@ Pawns: tests, or sets for count()
   isolated: pawns without a pawn of their side on a file next to them
       yes  4k3/5ppp/8/8/3P4/8/5PPP/4K3 w - -
       no   4k3/5ppp/8/8/3P4/4P3/5PPP/4K3 w - -
+  connected: pawns beside a pawn of their side, protected by one or protecting one
+      yes  4k3/5p1p/8/8/3P4/4P3/8/4K3 w - -
+      no   4k3/5p1p/8/4P3/8/3P4/8/4K3 w - -
   doubled: pawns that share their file with another pawn of their side
       yes  4k3/5ppp/8/8/8/5P2/5P1P/4K3 w - -
       no   4k3/5ppp/8/5P2/8/8/6PP/4K3 w - -
@@ -188,6 +195,11 @@ Pawns: tests, or sets for count()
   blocked_pawns: pawns with an enemy pawn on the square in front of them
       yes  4k3/8/8/4p3/4P3/8/8/4K3 w - -
       no   4k3/8/4p3/8/4P3/8/8/4K3 w - -
+
+Pieces: fork for either side, fork(white) or fork('N'): a test, or a set for count()
+  fork: pieces that attack two enemy pieces or more, pawns aside, each of which is worth more (P 1, N and B 3, R 5, Q 9, K most) or not protected
+      yes  r3k3/2N2p2/8/8/8/8/5P2/4K3 b - -
+      no   r3k3/2p2p2/8/3N4/8/8/5P2/4K3 b - -
 
 Structures of one side: iqp(white), iqp(black), or iqp for either side
   iqp: isolated queen's pawn: a side's only pawn on the d-file is isolated
@@ -226,6 +238,10 @@ Structures of one side: iqp(white), iqp(black), or iqp for either side
       bishop_pair(white) = on('B', 'light') && on('B', 'dark') && !(on('b', 'light') && on('b', 'dark'))
       yes  4k3/5n2/5b2/8/8/2BB4/8/4K3 w - -
       no   4k3/5b2/5b2/8/8/2BB4/8/4K3 w - -
+  double_check: two pieces of a side give check
+      double_check(white) = stm == 'b' && count(attacks('A', 'k')) >= 2
+      yes  4k3/8/3N4/8/8/8/4R3/4K3 b - -
+      no   4k3/8/2N5/8/8/8/4R3/4K3 b - -
 
 Material: tests without a side
   opposite_bishops: each side has just one bishop, on squares of opposite colours
