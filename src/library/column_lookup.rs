@@ -162,8 +162,9 @@ impl PositionLookup {
 
     fn write(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
         let subject = EvalContext::from_record(record);
-        let mut other =
-            |place: usize, cell: CellWriter<'_>| put(cell, &self.fields[place], &subject);
+        let mut other = |place: usize, cell: CellWriter<'_>| {
+            put(cell, &self.fields[place], &subject);
+        };
         self.rows.write(&Row::new(record), &mut other, out)
     }
 
@@ -255,7 +256,7 @@ fn with_queries(schema: &Schema, numbers: &[&str], has_errors: bool) -> SchemaRe
 }
 
 fn other_column(name: &str) -> Result<Kind> {
-    Ok(kind_of(field::Field::parse(name).map_err(Error::new)?.kind()))
+    Ok(kind_of(&field::Field::parse(name).map_err(Error::new)?))
 }
 
 fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
@@ -273,8 +274,8 @@ fn refuse_faults(positions: &[Result<Position>], first_query: u64) -> Result<()>
 }
 
 /// An exploration of many positions. Each move of a position is a row: `query`, the number of the query from 0,
-/// columns of the table of moves, `weight` in an opening book, and perhaps `reached` and `ce` of the position after
-/// the move.
+/// columns of the table of moves, `games` with a known result, `score`, White's share of their points, `weight` in an
+/// opening book, and perhaps `reached` and `ce` of the position after the move.
 #[derive(Debug)]
 pub struct PositionExploration {
     rows: MoveRows,
@@ -296,7 +297,7 @@ const MOVE_COLUMNS: [&str; 10] = [
     "last_year",
 ];
 /// The other columns; the last two are about the position after a move.
-const CHILD_COLUMNS: [&str; 3] = ["weight", "reached", "ce"];
+const OTHER_COLUMNS: [&str; 5] = ["games", "score", "weight", "reached", "ce"];
 
 impl PositionExploration {
     /// `has_children` decides whether the positions after moves are looked up too.
@@ -307,11 +308,17 @@ impl PositionExploration {
         if options.sort.is_by_child() && !has_children {
             return Err(Error::new("this order of moves needs children=True"));
         }
-        let others = if has_children { &CHILD_COLUMNS[..] } else { &CHILD_COLUMNS[..1] };
+        let others = if has_children { &OTHER_COLUMNS[..] } else { &OTHER_COLUMNS[..3] };
         let names = ["query"].iter().chain(&MOVE_COLUMNS).chain(others);
         let columns = Some(names.map(|name| name.to_string()).collect());
         let table = TableOptions { columns, ..Default::default() };
-        let other = |name: &str| Ok(if name == "query" { Kind::U64 } else { Kind::I64 });
+        let other = |name: &str| {
+            Ok(match name {
+                "query" => Kind::U64,
+                "score" => Kind::F64,
+                _ => Kind::I64,
+            })
+        };
         Ok(PositionExploration { rows: MoveRows::new(&table, &other)?, options, has_children })
     }
 
@@ -326,8 +333,15 @@ impl PositionExploration {
                 // `CHILD_COLUMNS` follow `query` and the columns of the move.
                 let number = match place.checked_sub(1 + MOVE_COLUMNS.len()) {
                     None => Some(query.into()),
-                    Some(0) => row.and_then(|row| row.weight).map(i128::from),
-                    Some(1) => row.and_then(|row| row.reached).map(i128::from),
+                    Some(0) => Some((one.counts.games() - one.counts.unknown).into()),
+                    Some(1) => {
+                        if let Some(score) = one.counts.score_of_white() {
+                            cell.fraction(score);
+                        }
+                        None
+                    }
+                    Some(2) => row.and_then(|row| row.weight).map(i128::from),
+                    Some(3) => row.and_then(|row| row.reached).map(i128::from),
                     Some(_) => row.and_then(|row| row.ce).map(i128::from),
                 };
                 if let Some(number) = number {

@@ -350,6 +350,49 @@ impl Field {
         }
     }
 
+    /// Whether all values are whole numbers.
+    pub(super) const fn is_whole(&self) -> bool {
+        match self {
+            Field::WhiteScore | Field::WhiteEvaluation => true,
+            Field::BuiltinField(field) => matches!(
+                field,
+                BuiltinField::Pieces
+                    | BuiltinField::LegalMoves
+                    | BuiltinField::Balance
+                    | BuiltinField::Repetition
+                    | BuiltinField::Ply
+                    | BuiltinField::Line
+                    | BuiltinField::GameNumber
+                    | BuiltinField::Year
+                    | BuiltinField::Month
+                    | BuiltinField::Day
+                    | BuiltinField::Plies
+                    | BuiltinField::Annotation(
+                        AnnotationField::Evaluation | AnnotationField::EvaluationLoss
+                    )
+                    | BuiltinField::Tally(
+                        TallyField::Reached
+                            | TallyField::Games
+                            | TallyField::White
+                            | TallyField::Draws
+                            | TallyField::Black
+                    )
+            ),
+            _ => false,
+        }
+    }
+
+    /// Advice about a field that no record had: the meaning of the field, and the tag of a similar name.
+    pub(super) fn advice(&self) -> String {
+        let name = self.to_string();
+        let known = BUILTIN_FIELDS.iter().find(|(known, ..)| *known == name);
+        let meaning = known.map_or(String::new(), |(.., meaning)| format!(" ({meaning})"));
+        let tag = WELL_KNOWN_TAGS.into_iter().find(|tag| tag.eq_ignore_ascii_case(&name));
+        let meant = tag.filter(|tag| *tag != name).or_else(|| self.probably_meant());
+        let meant = meant.map_or(String::new(), |meant| format!(": did you mean `{meant}`?"));
+        format!("{meaning}{meant}")
+    }
+
     /// The known opcode that the user probably meant by a private opcode.
     pub fn probably_meant(&self) -> Option<&'static str> {
         let Field::Operation(opcode) = self else { return None };
@@ -381,13 +424,13 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag, a nonstandard opcode or the column of a table, so that only the user knows
-    /// whether records have it.
+    /// True if the field is a tag, a nonstandard opcode, the column of a table or of a tally, so that only the user
+    /// knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_)
             | Field::TagOrOperation(..)
-            | Field::BuiltinField(BuiltinField::GameNumber) => true,
+            | Field::BuiltinField(BuiltinField::GameNumber | BuiltinField::Tally(_)) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::BuiltinField(_)
             | Field::Uci(_)

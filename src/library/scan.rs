@@ -21,6 +21,7 @@ use std::cell::LazyCell;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
 };
@@ -35,7 +36,7 @@ use rayon::Yield;
 use super::column_scan::ColumnScan;
 use super::expression::Expression;
 use super::field::Field;
-use super::value::{EvalContext, Type, Value, record_of_game};
+use super::value::{EvalContext, Number, Type, Value, record_of_game};
 use epdb_chess::error::{Error, Place, Result, caught, locked};
 use epdb_chess::model::{EpdRecord, Game, MoveTally};
 #[cfg(feature = "parquet")]
@@ -122,20 +123,20 @@ impl ScanOptions {
 
     fn table(&self) -> Result<Table> {
         let options = TableOptions { columns: self.columns.clone(), white_view: self.white_view };
-        let mut fields = Vec::new();
-        if let Some(names) = &self.columns {
-            fields = names.iter().map(|name| Field::parse(name).ok()).collect();
-        }
+        let own = self.rows.all_columns();
+        let field = |name: &String| Field::parse(name).ok().filter(|_| !own.contains(name));
+        let fields: Vec<_> = self.columns.iter().flatten().map(field).collect();
+        let met = fields.iter().map(|_| AtomicBool::new(false)).collect();
         let other = |name: &str| {
             let field = Field::parse(name).map_err(Error::new)?;
-            Ok(kind_of(field.kind()))
+            Ok(kind_of(&field))
         };
         let rows = match self.rows {
             Rows::Records => TableOf::Records(RecordRows::new(&options, &other)?),
             Rows::Games => TableOf::Games(GameRows::new(&options, &other)?),
             Rows::Moves => TableOf::Moves(MoveRows::new(&options, &other)?),
         };
-        Ok(Table { rows, fields })
+        Ok(Table { rows, fields, met })
     }
 
     /// The files as columns; `None` if one of them has to be read as records.
@@ -160,20 +161,25 @@ impl ScanOptions {
         Ok(Some(scans))
     }
 
-    fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {
+    fn expression(&self) -> Result<Option<Expression>> {
+        let Some(text) = &self.filter else { return Ok(None) };
+        let expression = Expression::parse(text)
+            .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
+        Ok(Some(expression))
+    }
+
+    fn source_options(&self, table: &Arc<Table>, filter: Option<Expression>) -> SourceOptions {
         let mut options = self.source.clone();
         if self.rows != Rows::Games {
             options.encode = Some(Arc::clone(table) as Arc<dyn Encode>);
             options.positions = Some(PositionOptions { evaluations: true, ..Default::default() });
         }
-        if let Some(text) = &self.filter {
-            let expression = Expression::parse(text)
-                .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
+        if let Some(expression) = filter {
             // Records that are left out count as positions of their games.
             options.filter = Some(Arc::new(expression));
             options.keep_left_out = true;
         }
-        Ok(options)
+        options
     }
 }
 
@@ -182,6 +188,8 @@ struct Table {
     rows: TableOf,
     /// The field of each column, by the place of the column; `None` for columns of the table itself.
     fields: Vec<Option<Field>>,
+    /// Whether a row had a value of the field.
+    met: Vec<AtomicBool>,
 }
 
 enum TableOf {
@@ -220,14 +228,14 @@ impl Table {
         let done = match &self.rows {
             TableOf::Records(rows) => {
                 let mut other = |column: usize, cell: CellWriter<'_>| {
-                    put(cell, &self.fields[column], &subject);
+                    self.put(cell, column, &subject);
                 };
                 rows.write(row, &mut other, out)
             }
             TableOf::Moves(rows) => {
                 let mut other = |one: &MoveTally, column: usize, cell: CellWriter<'_>| {
                     let subject = EvalContext { move_tally: Some(one), ..subject };
-                    put(cell, &self.fields[column], &subject);
+                    self.put(cell, column, &subject);
                 };
                 rows.write(record, &mut other, out)
             }
@@ -244,9 +252,23 @@ impl Table {
         let mut other = |column: usize, cell: CellWriter<'_>| {
             let (record, position) = &*last;
             let subject = EvalContext::new(record, Some(*position), place);
-            put(cell, &self.fields[column], &subject);
+            self.put(cell, column, &subject);
         };
         rows.write(game, &mut other, out);
+    }
+
+    fn put(&self, cell: CellWriter<'_>, column: usize, subject: &EvalContext<'_>) {
+        let met = &self.met[column];
+        if put(cell, &self.fields[column], subject) && !met.load(Ordering::Relaxed) {
+            met.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The fields of columns that no row had so far, among those of which only the user knows that rows have them.
+    fn never_met(&self) -> impl Iterator<Item = &Field> {
+        let unmet =
+            self.fields.iter().zip(&self.met).filter(|(_, met)| !met.load(Ordering::Relaxed));
+        unmet.filter_map(|(field, _)| field.as_ref()).filter(|field| field.is_private())
     }
 
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
@@ -291,8 +313,9 @@ impl Encode for Table {
 }
 
 /// The type of the column of a field.
-pub(super) const fn kind_of(kind: Type) -> Kind {
-    match kind {
+pub(super) fn kind_of(field: &Field) -> Kind {
+    match field.kind() {
+        Type::Number if field.is_whole() => Kind::I64,
         Type::Flag | Type::Nothing => Kind::Flag,
         Type::Number => Kind::F64,
         Type::Text | Type::Date | Type::Any => Kind::Text,
@@ -300,12 +323,16 @@ pub(super) const fn kind_of(kind: Type) -> Kind {
     }
 }
 
-/// Writes the value of a field.
-pub(super) fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &EvalContext<'_>) {
-    let Some(field) = field else { return };
+/// Writes the value of a field. Returns whether there is one.
+pub(super) fn put(
+    mut cell: CellWriter<'_>,
+    field: &Option<Field>,
+    subject: &EvalContext<'_>,
+) -> bool {
+    let Some(field) = field else { return false };
     let lossy = |text: Vec<u8>| String::from_utf8_lossy(&text).into_owned();
     match (field.value(subject), cell.kind()) {
-        (Value::Missing, _) => {}
+        (Value::Missing, _) => return false,
         (Value::Flag(flag), Kind::Flag) => cell.flag(flag),
         (Value::Moves(moves), Kind::Texts) => {
             let texts = moves.iter().map(|operand| lossy(operand.text()));
@@ -314,6 +341,7 @@ pub(super) fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &Eva
         (Value::Coordinates(moves), Kind::Texts) => {
             cell.texts(&moves.into_iter().map(lossy).collect::<Vec<_>>());
         }
+        (Value::Number(Number::Whole(number)), Kind::I64) => cell.whole(number),
         (value, Kind::F64) => {
             if let Some(number) = value.number() {
                 cell.fraction(number.as_f64());
@@ -321,6 +349,7 @@ pub(super) fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &Eva
         }
         (value, _) => cell.text(&lossy(value.text())),
     }
+    true
 }
 
 #[derive(Default)]
@@ -368,6 +397,8 @@ pub struct Scan {
     /// The batches that are being made.
     next: Option<Batches>,
     report: Arc<Mutex<ReadReport>>,
+    /// What the scan asks of records: its table and its filter. `None` if files are read as columns.
+    asked: Option<(Arc<Table>, Option<Expression>)>,
 }
 
 impl fmt::Debug for Scan {
@@ -391,7 +422,8 @@ impl Scan {
             Inputs::Files(_) => 0,
             Inputs::Slice(slice) => GAMES_OF_SLICE.saturating_mul(slice.number() as u64),
         };
-        let source = options.source_options(&table)?;
+        let filter = options.expression()?;
+        let source = options.source_options(&table, filter.clone());
         #[cfg(feature = "parquet")]
         let columns = options.column_scans(&inputs, &schema)?;
         let sources = Sources::new(inputs, &source);
@@ -412,8 +444,9 @@ impl Scan {
                 to_scan,
             };
             pool.spawn(move || reading.run());
-            return Ok(Scan { schema, batches, next: None, report });
+            return Ok(Scan { schema, batches, next: None, report, asked: None });
         }
+        let asked = Some((Arc::clone(&table), filter));
         let reading = Reading {
             is_of_games: options.rows == Rows::Games,
             batch_rows: options.batch_rows.max(1),
@@ -427,12 +460,23 @@ impl Scan {
         };
         // The threads end after the reading and the last batch.
         pool.spawn(move || reading.run(sources));
-        Ok(Scan { schema, batches, next: None, report })
+        Ok(Scan { schema, batches, next: None, report, asked })
     }
 
     /// Counts of the items that were read so far. The reading may be ahead of the batches.
     pub fn report(&self) -> ReadReport {
         locked(&self.report).clone()
+    }
+
+    /// Sentences about columns that no row had, and about fields of the filter that no record had. Call this after
+    /// the last batch of a scan with rows, or of one that left records out.
+    pub fn never_met(&self, has_rows: bool) -> Vec<String> {
+        let Some((table, filter)) = &self.asked else { return Vec::new() };
+        let columns = table
+            .never_met()
+            .filter(|_| has_rows)
+            .map(|field| format!("no row has a value in the column `{field}`{}", field.advice()));
+        columns.chain(filter.iter().flat_map(Expression::never_met_advice)).collect()
     }
 
     /// The next batch, if it is ready within `time`; `None` if it is not, and `Some(None)` after the last

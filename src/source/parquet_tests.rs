@@ -521,7 +521,7 @@ fn damaged_files_are_errors() {
 /// Each record is restored from a table, and `operations` has nothing that other columns have exactly.
 #[test]
 fn tables_have_everything_of_a_record_once() {
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 17] = [
         ("4k3/8/8/8/8/8/4P3/4K3 w - -", &[]),
         ("4k3/8/8/8/8/8/4P3/4K3 w - - 3 9", &[]),
         ("4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 9; hmvc 3;", &["fmvn", "hmvc"]),
@@ -536,6 +536,9 @@ fn tables_have_everything_of_a_record_once() {
         ("4k3/8/8/8/8/8/4P3/4K3 w - - pv e4 Kd7; sm e4;", &["sm"]),
         ("4k3/8/8/8/8/8/4P3/4K3 w - - bm e3; pv e4;", &[]),
         ("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"a\"; c9 \"1-0\"; sm e5;", &["c9", "sm"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - c9 \"1-0\";", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - c9 \"*\";", &["c9"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - ptp Result \"0-1\";", &["ptp"]),
     ];
     let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     for (line, others) in cases {

@@ -199,6 +199,9 @@ def test_explorations_of_tables(games: Path, tmp_path: Path) -> None:
             ]
             assert found == wanted
             assert len(found) == 6
+            # The first position: Black lost one game after 1... e5, and won the other after 1... c5.
+            counts = [(row["uci"], row["games"], row["score"]) for row in rows if row["query"] == 0]
+            assert sorted(counts) == [("c7c5", 1, 0.0), ("e7e5", 1, 1.0)]
         with pytest.raises(EpdbError, match="children"):
             lib.explore(pa.array(fens), sort="reached")
 
@@ -346,3 +349,57 @@ def test_keys_are_unsigned_in_parquet(many: Path, tmp_path: Path) -> None:
     key = pq.ParquetFile(path).schema.column(1)
     assert key.name == "key"
     assert json.loads(key.logical_type.to_json())["isSigned"] is False
+
+
+@pytest.mark.parametrize("columns", [None, ["fen", "result"], ["fen", "result", "operations"]])
+def test_results_of_games_become_records(columns: list[str] | None, games: Path, tmp_path: Path) -> None:
+    table = epdb_chess.scan(games, columns=columns).to_arrow()
+    results = ["1-0"] * 7 + ["0-1"] * 5 + ["1/2-1/2"] * 3
+    assert [record["c9"] for record in epdb_chess.from_arrow(table)] == results
+    epdb_chess.convert(table, tmp_path / "a.epd")
+    assert [record["c9"] for record in epdb_chess.read(tmp_path / "a.epd")] == results
+    # And again.
+    again = epdb_chess.scan(tmp_path / "a.epd", columns=columns).to_arrow()
+    assert again["result"] == table["result"]
+    if "operations" in table.column_names:
+        assert again["operations"] == table["operations"]
+
+
+def test_results_in_records_stay_where_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.epd"
+    operations = ['c9 "1-0";', 'c0 "1-0";', 'c9 "1-0"; c1 "x";', 'ptp Result "0-1";', 'c9 "1-0"; ptp Result "0-1";', 'c9 "*";', ""]
+    path.write_text("".join(f"{samples.START} {one}\n" for one in operations))
+    records = list(epdb_chess.read(path))
+    assert len(records) == 7
+    for columns in (None, "all"):
+        assert epdb_chess.from_arrow(epdb_chess.scan(path, columns=columns)) == records  # type: ignore[arg-type]
+    epdb_chess.convert(path, tmp_path / "a.parquet")
+    assert list(epdb_chess.read(tmp_path / "a.parquet")) == records
+
+
+def test_whole_fields_are_integers(games: Path) -> None:
+    whole = ["pieces", "legal_moves", "balance", "repetition", "line", "year", "plies", "eval", "ce:white"]
+    table = epdb_chess.scan(games, columns=[*whole, "WhiteElo", "clock", "elo_avg"]).to_arrow()
+    assert [field.type for field in table.schema] == [pa.int64()] * len(whole) + [pa.float64()] * 3
+    assert table["pieces"][0].as_py() == 32 and table["legal_moves"][0].as_py() == 20
+
+
+def test_pandas(suite: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    scan = epdb_chess.scan(suite, columns=["id", "key", "pieces"])
+    frame = scan.to_pandas()
+    assert list(frame.columns) == ["id", "key", "pieces"] and len(frame) == 4
+    assert frame.equals(pd.DataFrame.from_arrow(scan))
+    with pytest.raises(TypeError, match="to_pandas"):
+        pd.DataFrame(scan)
+    with epdb_chess.open(suite) as lib:
+        assert list(lib.lookup(scan.select(["fen"]), columns=["id"]).to_pandas()["id"]) == list(frame["id"])
+    for batch in scan:
+        assert pa.table(batch) == scan.to_arrow()
+        assert pa.record_batch(batch).num_rows == 4
+
+
+def test_a_side_may_be_a_text(games: Path) -> None:
+    for side in ("white", "black"):
+        tests = [f"passed({side})", f"passed('{side}')"]
+        assert len({epdb_chess.scan(games, where=test).count() for test in tests}) == 1

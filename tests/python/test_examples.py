@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"\n(?:### ([^\n]*)\n\n)?```python\n(.*?)```", README.read
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 16
+    assert len(EXAMPLES) == 17
 
 
 @pytest.mark.parametrize(("title", "code"), EXAMPLES, ids=[title or "first" for title, _ in EXAMPLES])

@@ -79,6 +79,13 @@ def test_tally_options(games: Path, tmp_path: Path) -> None:
         epdb_chess.tally(games, tmp_path / "d.pgn")
 
 
+def test_kept_games_have_a_limit(games: Path, tmp_path: Path) -> None:
+    for number in (256, 1000, -1):
+        with pytest.raises(EpdbError, match="at most 255"):
+            epdb_chess.tally(games, tmp_path / "a.epdb", keep_games=number)
+    epdb_chess.tally(games, tmp_path / "a.epdb", keep_games=255)
+
+
 def test_search(games: Path) -> None:
     found = epdb_chess.search(games, "ply == 2", limit=1)
     assert found["games"] == found["wins"] + found["draws"] + found["losses"] + found["unknown"]

@@ -228,3 +228,40 @@ def test_threads_do_not_change_the_rows(tmp_path: Path) -> None:
             assert table.to_arrow().to_pylist() == wanted
     with pytest.raises(ValueError):
         epdb_chess.scan(path, threads=0)
+
+
+def test_a_field_that_no_record_has_is_a_warning(games: Path, suite: Path, tmp_path: Path) -> None:
+    def texts(work: Callable[[], Any]) -> list[str]:
+        return [str(warning) for warning in warned(work)[1]]
+
+    scan = epdb_chess.scan
+    game = "no record has `game` (of a Parquet table of positions: the number of the game): read the rows, and choose them by their column `game`"
+    assert texts(lambda: scan(games, where="game < 2").to_arrow()) == [game]
+    assert texts(lambda: pa.table(scan(games, where="game < 2"))) == [game]
+    assert texts(lambda: scan(games, where="game < 2").count()) == [game]
+    assert texts(lambda: list(epdb_chess.read(games, where="game < 2"))) == [game]
+    assert texts(lambda: epdb_chess.convert(games, tmp_path / "a.epd", where="game < 2")) == [game]
+    white = "(of a tally: games that White won): did you mean `White`?"
+    assert texts(lambda: scan(games, columns=["fen", "white"]).to_arrow()) == [
+        f"no row has a value in the column `white` {white}"
+    ]
+    assert texts(lambda: scan(games, where="white > 0").to_arrow()) == [f"no record has `white` {white}"]
+    assert texts(lambda: scan(suite, columns=["Depth"]).to_polars().collect()) == [
+        "no row has a value in the column `Depth`"
+    ]
+    # Some record has it, or nothing was read, or not all of it, or the columns are those of the table.
+    for quiet in [
+        scan(suite, columns=["D1", "id"], where="D1 > 3"),
+        scan(games, columns=["White", "WhiteElo"], where="WhiteElo > 2400"),
+        scan(games, rows="games", where="White == 'Ada'"),
+        scan(suite, columns=["Depth"]).head(2),
+        scan(suite, columns=["Depth"], where="pieces > 99"),
+        scan(games, columns=["eval", "clock", "fmvn"]),
+        scan(suite),
+        scan(suite, columns="all"),
+    ]:
+        assert texts(quiet.to_arrow) == []
+    epdb_chess.convert(games, tmp_path / "a.parquet")
+    table = scan(tmp_path / "a.parquet", columns=["game", "White"], where="game < 2")
+    assert texts(table.to_arrow) == ["no row has a value in the column `White`"]
+    assert set(table.select(["game"]).to_arrow()["game"].to_pylist()) == {0, 1}

@@ -181,8 +181,8 @@ impl Parser<'_, '_> {
 
     fn side(&mut self) -> Option<Color> {
         let side = match self.peek_kind(0) {
-            Some(TokenKind::Name("white")) => Color::White,
-            Some(TokenKind::Name("black")) => Color::Black,
+            Some(TokenKind::Name("white") | TokenKind::Text("white")) => Color::White,
+            Some(TokenKind::Name("black") | TokenKind::Text("black")) => Color::Black,
             _ => return None,
         };
         self.skip(1);

@@ -54,7 +54,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::field::Field;
+use super::field::{BuiltinField, Field};
 use super::value::EvalContext;
 use epdb_chess::error::{Error, Place};
 use epdb_chess::model::{EpdRecord, Game, Setup};
@@ -280,6 +280,19 @@ impl Expression {
         let is_known = has_read.load(Relaxed) || !has_skipped.load(Relaxed);
         let unmet = self.private.iter().filter(|(_, was_met)| !was_met.load(Relaxed));
         unmet.filter(move |_| is_known).map(|(field, _)| field)
+    }
+
+    /// [`Expression::never_met`] as sentences, with advice.
+    pub fn never_met_advice(&self) -> impl Iterator<Item = String> {
+        self.never_met().map(|field| {
+            let text = format!("no record has `{field}`{}", field.advice());
+            match field {
+                Field::BuiltinField(BuiltinField::GameNumber) => {
+                    text + ": read the rows, and choose them by their column `game`"
+                }
+                _ => text,
+            }
+        })
     }
 
     /// Advice about a player's name, if records or games were looked at and none matched.

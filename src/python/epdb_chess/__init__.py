@@ -2,10 +2,11 @@
 
 Use `scan` for columns of millions of rows, `read` for records as objects, one after the other, and
 `open` to find records by position. `shard` is for work that several machines share, and `epdb_chess.spark`
-for Apache Spark.
+for Apache Spark. `help(epdb_chess.columns)` describes the columns of all tables, and `help(epdb_chess.where)` the
+expressions that select records and games.
 """
 
-from . import shard
+from . import columns, shard, where
 from ._native import (
     Answers,
     Batch,
@@ -69,6 +70,7 @@ __all__ = [
     "Token",
     "Written",
     "__version__",
+    "columns",
     "convert",
     "from_arrow",
     "key",
@@ -83,4 +85,5 @@ __all__ = [
     "shard",
     "tally",
     "unpack",
+    "where",
 ]

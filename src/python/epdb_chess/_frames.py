@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-    from ._native import Scan
+    from ._native import Answers, Scan
 
 # Columns of integers that are fields of `where` with the same value.
 INTEGER_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc", "ply"])
@@ -17,13 +17,17 @@ _COMPARISONS = {"Eq": "==", "Gt": ">", "GtEq": ">=", "Lt": "<", "LtEq": "<="}
 _MIRRORED = {"Eq": "Eq", "Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq"}
 
 
-def to_arrow(scan: Scan) -> Any:
+def to_arrow(scan: Scan | Answers) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     # Batch by batch, so that signals are handled between batches. `pa.table` would import pandas, if it is there.
     schema = pa.schema(scan.schema)
     tables = [pa.RecordBatchReader.from_stream(batch).read_all() for batch in scan]
     return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def to_pandas(scan: Scan | Answers) -> Any:
+    return to_arrow(scan).to_pandas()
 
 
 def to_polars(scan: Scan) -> pl.LazyFrame:

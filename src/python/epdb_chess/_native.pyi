@@ -19,6 +19,7 @@ from typing import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped,unused-ignore]
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 
@@ -213,8 +214,9 @@ class Library:
         boards; without it, the only column, `fen` or `board`.
 
         Each query has one row with its number `query`, the number of its records `matches`, and `columns` of its
-        first record; with `all`, each record has a row. `columns` are as in `scan`. With `on_error="null"`, a
-        query without a position has nulls and the reason in the column `error`.
+        first record; a query without records has `matches` 0 and nulls. With `all`, each record has a row, and
+        a query without records has none. `columns` are as in `scan`. With `on_error="null"`, a query without a
+        position has nulls and the reason in the column `error`.
         """
     @overload
     def explore(
@@ -231,7 +233,9 @@ class Library:
         position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
 
         `position` can also be a table or a column of Arrow, as for `lookup`. Then the result has a row for each
-        move, with the number of its query. The columns `reached` and `ce` need `children=True`.
+        move, with the number of its query; positions without moves in the library have no rows. `games` are those
+        with a known result, and `score` is White's share of their points, 0 to 1. The columns `reached` and `ce` need
+        `children=True`.
         """
     @overload
     def explore(
@@ -303,6 +307,8 @@ class Answers:
         """A pyarrow.Table of all rows. Needs the package pyarrow."""
     def to_polars(self) -> pl.DataFrame:
         """A polars.DataFrame of all rows. Needs the package polars."""
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas.DataFrame of all rows. Needs the packages pandas and pyarrow."""
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...
     def __arrow_c_schema__(self) -> Any: ...
@@ -322,8 +328,11 @@ class Schema:
 
 @final
 class Batch:
-    """Some rows of a scan."""
+    """Some rows of a scan, for `pyarrow.record_batch(batch)`, `pyarrow.table(batch)`, `polars.DataFrame(batch)` and
+    `pandas.DataFrame.from_arrow(batch)`.
+    """
     def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
@@ -357,6 +366,9 @@ class Scan:
         """A pyarrow.Table of all rows. Needs the package pyarrow."""
     def to_polars(self) -> pl.LazyFrame:
         """A polars.LazyFrame. Needs the package polars. polars requests only the columns and rows that it needs."""
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas.DataFrame of all rows. Needs the packages pandas and pyarrow."""
+    def __array__(self, *_arguments: Any, **_options: Any) -> Any: ...
     def __iter__(self) -> BatchReader: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_schema__(self) -> Any: ...
@@ -404,9 +416,10 @@ def scan(
 ) -> Scan:
     """Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 
-    `rows` is records, games or moves. `columns` are columns of the table or fields of `where`, or "all" for every
-    column of the table: `scan([], rows="games", columns="all").schema` lists those of games. `score_view` is the view
-    of scores: mover or white. `threads` is the number of threads, by default one per core.
+    `rows` is records, games or moves. `columns` are columns of the table, which `help(epdb_chess.columns)` lists, or
+    fields of `where`, which `help(epdb_chess.where)` lists, or "all" for every column of the table. `where` is an
+    expression, such as "pieces <= 7 and has(bm)"; a field that no record has is an `EpdbWarning`. `score_view` is the
+    view of scores: mover or white. `threads` is the number of threads, by default one per core.
 
     With `on_error="skip"`, lines, games and rows without a position that cannot be read are left out and counted in
     `report()`; the column `line` is the number of the line or row, from 1.
@@ -480,6 +493,10 @@ def pack(
 ) -> Written:
     """Packs the records of files or of a slice into an archive.
 
+    The record of a position of a game has the position and its move `sm`, so `explore` finds no results: `tally` counts
+    them. `game_tags=True` also keeps the tags of the game as the operation `ptp`, with `White`, `Black` and `Result`;
+    `game_evals=True` keeps evaluations as `ce`.
+
     `level` is fast or default. `progress` is called with the number of bytes that were read so far, and
     the number of all bytes or None.
     """
@@ -544,6 +561,7 @@ def tally(
     For a slice, give `copies`, a file that `shard.copies` wrote, so that each game counts once across slices.
     If no game occurs twice in the files, give `unique_games=True` instead. `by` splits the counts by year,
     month, speed or rating. `same_game`, the criterion for repeated games, is auto, moves, players or exact.
+    `keep_games` is the number of games that each position keeps for `Library.games`, at most 255.
     Returns the counts as a dict.
     """
 def search(
@@ -558,8 +576,11 @@ def search(
     **options: Unpack[_GameOptions],
 ) -> dict[str, Any]:
     """Searches files of games. Returns totals over the games for which the expression `where` is true, and in
-    `matches` the first `limit` games with their first matching positions, as a dict: see `epdb help json`. With
-    `players`, the spellings of a name, only games of this player count, and the player's points.
+    `matches` the first `limit` games with their first matching positions, as a dict. With `players`, the spellings of
+    a name, only games of this player count, and the player's points.
+
+    The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
+    numbers by name: `moves`, `openings`, `years` and `ratings`. `help(epdb_chess.where)` describes expressions.
     """
 def plan(paths: _Paths, slices: int) -> Plan:
     """Cuts files into slices of about equal size, which programs can read separately, even on different

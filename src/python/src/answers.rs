@@ -143,6 +143,11 @@ impl Answers {
         this.py().import("polars")?.call_method1("DataFrame", (this,))
     }
 
+    /// A pandas.DataFrame of all rows. Needs the packages pandas and pyarrow.
+    fn to_pandas<'py>(this: &Bound<'py, Answers>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("epdb_chess._frames")?.call_method1("to_pandas", (this,))
+    }
+
     fn __iter__(this: Py<Answers>) -> Py<Answers> {
         this
     }

@@ -17,7 +17,7 @@ use crate::errors::invalid;
 /// Names that the C data interface of Arrow gives to capsules.
 pub(crate) const STREAM: &CStr = c"arrow_array_stream";
 pub(crate) const SCHEMA: &CStr = c"arrow_schema";
-const ARRAY: &CStr = c"arrow_array";
+pub(crate) const ARRAY: &CStr = c"arrow_array";
 
 /// Whether a value is a table or a column of Arrow, or a lazy frame of polars, which becomes one.
 pub(crate) fn is_arrow(value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -85,9 +85,15 @@ fn exception(
     column: Option<usize>,
     code: Option<&str>,
 ) -> PyErr {
-    let (message, file) = (with_given_names(message), file.as_deref().map(with_given_names));
+    let message = for_python(&with_given_names(message));
+    let file = file.as_deref().map(with_given_names);
     let made = class.and_then(|class| class.call1((message, file, line, column, code)));
     made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A message that names the help of Python instead of that of the program.
+pub(crate) fn for_python(message: &str) -> String {
+    message.replace("`epdb help where`", "`help(epdb_chess.where)`")
 }
 
 /// Converts the errors of the library in a result.

@@ -12,6 +12,7 @@ use epdb_chess::error::{Error, Result};
 use epdb_chess::model::Color;
 use epdb_engine::report::html::page as page_of_report;
 use epdb_engine::report::{Report, Run, RunOutput};
+use epdb_library::expression::Expression;
 use epdb_library::field::parse_opcode;
 use epdb_library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
 use epdb_library::run_file::RunFile;
@@ -108,7 +109,8 @@ impl Input {
 
     /// Findings of a function that reads these inputs.
     pub(crate) fn findings(&self) -> Findings {
-        Findings { rejects: self.skips.then(Vec::new), ..Findings::default() }
+        let rejects = self.skips.then(Vec::new);
+        Findings { rejects, filter: self.options.filter.clone(), ..Findings::default() }
     }
 
     /// The sink of a job that reads these inputs.
@@ -119,8 +121,8 @@ impl Input {
     /// Writes all records to a target.
     fn write_records(&self, target: Target, ticker: &Ticker) -> Result<Counts> {
         let ledger = if target.keeps_tally_ledger() {
-            let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
-            ledger::of_records(files, &self.streams, filter, true)?
+            let filter = self.options.filter.as_ref().map(Expression::text);
+            ledger::of_records(library_files(&self.inputs), &self.streams, filter, true)?
         } else {
             None
         };
@@ -235,6 +237,10 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
 }
 
 /// Packs the records of files or of a slice into an archive.
+///
+/// The record of a position of a game has the position and its move `sm`, so `explore` finds no results: `tally` counts
+/// them. `game_tags=True` also keeps the tags of the game as the operation `ptp`, with `White`, `Black` and `Result`;
+/// `game_evals=True` keeps evaluations as `ce`.
 ///
 /// `level` is fast or default. `progress` is called with the number of bytes that were read so far, and
 /// the number of all bytes or None.
@@ -397,12 +403,16 @@ pub(crate) struct Counting<'a> {
     pub(crate) same_game: &'a str,
     pub(crate) keep_duplicates: bool,
     pub(crate) count_repeats: bool,
-    pub(crate) keep_games: Option<u8>,
+    pub(crate) keep_games: Option<i64>,
 }
 
 impl Counting<'_> {
     pub(crate) fn options(self, py: Python<'_>) -> PyResult<TallyOptions> {
         let same_game = word(py, self.same_game)?;
+        let keep_games = self.keep_games.map(u8::try_from).transpose();
+        let keep_games = keep_games.map_err(|_| {
+            invalid(py, "keep_games is a number of games for each position, at most 255")
+        })?;
         let players = self.players.iter().flatten();
         let mut counting = TallyOptions {
             max_ply: self.max_ply.unwrap_or(u32::MAX),
@@ -411,7 +421,7 @@ impl Counting<'_> {
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
             count_repeats: self.count_repeats,
-            keep_games: self.keep_games,
+            keep_games,
             ..TallyOptions::default()
         };
         let Split { year, month, speed, rating } = &mut counting.split;
@@ -463,6 +473,7 @@ fn check_copies(
 /// For a slice, give `copies`, a file that `shard.copies` wrote, so that each game counts once across slices.
 /// If no game occurs twice in the files, give `unique_games=True` instead. `by` splits the counts by year,
 /// month, speed or rating. `same_game`, the criterion for repeated games, is auto, moves, players or exact.
+/// `keep_games` is the number of games that each position keeps for `Library.games`, at most 255.
 /// Returns the counts as a dict.
 #[pyfunction]
 #[pyo3(signature = (
@@ -484,7 +495,7 @@ pub(crate) fn tally<'py>(
     same_game: &str,
     keep_duplicates: bool,
     count_repeats: bool,
-    keep_games: Option<u8>,
+    keep_games: Option<i64>,
     digests: bool,
     copies: Option<PathBuf>,
     unique_games: bool,

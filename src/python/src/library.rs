@@ -118,6 +118,7 @@ pub(crate) fn open(
             |source, take: &mut TakeItem<'_, Error>| each_item(source, ticker, &mut findings, take);
         Ok((jobs::open(source, TallyOptions::default(), memory, read)?, is_store))
     })?;
+    findings.filter = options.filter;
     findings.warn(py)?;
     let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
     let (report, state) = (findings.report, Mutex::new(state));
@@ -317,8 +318,9 @@ impl Library {
     /// boards; without it, the only column, `fen` or `board`.
     ///
     /// Each query has one row with its number `query`, the number of its records `matches`, and `columns` of its
-    /// first record; with `all`, each record has a row. `columns` are as in `scan`. With `on_error="null"`, a
-    /// query without a position has nulls and the reason in the column `error`.
+    /// first record; a query without records has `matches` 0 and nulls. With `all`, each record has a row, and
+    /// a query without records has none. `columns` are as in `scan`. With `on_error="null"`, a query without a
+    /// position has nulls and the reason in the column `error`.
     #[pyo3(signature = (
         table, on = None, *, columns = None, all = false, score_view = "mover", on_error = "raise"
     ))]
@@ -348,7 +350,9 @@ impl Library {
     /// position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
     ///
     /// `position` can also be a table or a column of Arrow, as for `lookup`. Then the result has a row for each
-    /// move, with the number of its query. The columns `reached` and `ce` need `children=True`.
+    /// move, with the number of its query; positions without moves in the library have no rows. `games` are those
+    /// with a known result, and `score` is White's share of their points, 0 to 1. The columns `reached` and `ce` need
+    /// `children=True`.
     #[pyo3(signature = (
         position, on = None, *, sort = "games", limit = None, min_games = 0, children = false
     ))]

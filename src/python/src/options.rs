@@ -66,7 +66,7 @@ pub(crate) struct ReadOptions {
     pub(crate) source: SourceOptions,
     pub(crate) positions: PositionOptions,
     /// The expression of `where`.
-    pub(crate) filter: Option<String>,
+    pub(crate) filter: Option<Expression>,
     pub(crate) deny_warnings: bool,
     pub(crate) truncate_games: bool,
 }
@@ -110,8 +110,8 @@ impl ReadOptions {
                 "label_view" => view = Some(word(py, &word_of()?)?),
                 "where" => {
                     let expression: Expression = parsed(py, &word_of()?)?;
-                    filter = Some(expression.text().to_string());
-                    source.filter = Some(Arc::new(expression));
+                    source.filter = Some(Arc::new(expression.clone()));
+                    filter = Some(expression);
                 }
                 "charset" => charset = Some(parsed::<TextCharset>(py, &word_of()?)?),
                 "deny_warnings" => deny_warnings = flag()?,
@@ -131,7 +131,8 @@ impl ReadOptions {
 
     /// The settings that a library of games stores, which are read with these options.
     pub(crate) fn settings(&self, counting: &TallyOptions) -> TallySettings {
-        counting.settings(self.truncate_games, self.deny_warnings, self.filter.as_deref())
+        let filter = self.filter.as_ref().map(Expression::text);
+        counting.settings(self.truncate_games, self.deny_warnings, filter)
     }
 
     /// The options for records: positions of games are records.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use epdb_chess::error::{Error, panic_text};
 use epdb_chess::model::EpdRecord;
+use epdb_library::expression::Expression;
 use epdb_source::{Item, ReadReport, Sources};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use crate::files::skips;
 use crate::inputs::{Given, inputs};
 use crate::options::ReadOptions;
 use crate::record::Record;
-use crate::report::{Warned, rejected, report_object};
+use crate::report::{Warned, rejected, report_object, warn_of_filter};
 use crate::work::{Progress, TICK, Ticker, new_threads};
 
 /// Number of records in a batch, and of batches that may wait.
@@ -57,6 +58,8 @@ struct State {
     batch: std::vec::IntoIter<Read>,
     /// Number of records that were returned.
     rows: u64,
+    /// The expression of `where`, until its warnings are issued.
+    filter: Option<Expression>,
     report: ReadReport,
     warned: Warned,
     is_complete: bool,
@@ -79,7 +82,8 @@ pub(crate) fn read(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Reader> {
     let skips = skips(py, on_error)?;
-    let mut options = ReadOptions::new(py, options)?.records();
+    let options = ReadOptions::new(py, options)?;
+    let (filter, mut options) = (options.filter.clone(), options.records());
     let (sender, batches) = sync_channel(BATCHES);
     let ticker = Ticker::default();
     options.bytes_read = Some(Arc::clone(&ticker.bytes));
@@ -89,6 +93,7 @@ pub(crate) fn read(
         batches: Some(batches),
         batch: Vec::new().into_iter(),
         rows: 0,
+        filter,
         report: ReadReport::default(),
         warned: Warned::default(),
         is_complete: false,
@@ -245,7 +250,13 @@ impl Reader {
                 next = self.state().batch.next();
             }
             match next {
-                None => return Ok(None),
+                None => {
+                    let mut state = self.state();
+                    let (filter, report) = (state.filter.take(), state.report.clone());
+                    drop(state);
+                    warn_of_filter(py, filter.as_ref(), &report)?;
+                    return Ok(None);
+                }
                 Some(Read::Record(record)) => {
                     self.state().rows += 1;
                     return Record::from(record).into_object(py).map(Some);

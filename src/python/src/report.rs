@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use epdb_chess::error::{At, Error, Place};
 use epdb_chess::text::Severity;
+use epdb_library::expression::Expression;
 use epdb_source::{CodeFindings, ReadReport};
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
-use crate::errors::{raised, read_report_class, rejected_class, warning_class};
+use crate::errors::{for_python, raised, read_report_class, rejected_class, warning_class};
 use crate::inputs::with_given_names;
 
 /// The report of a function that reads, and the lines and games that it could not read.
@@ -17,12 +19,15 @@ pub(crate) struct Findings {
     pub(crate) report: ReadReport,
     /// Rejected lines and games are collected here, if they are no errors.
     pub(crate) rejects: Option<Vec<(Vec<u8>, Error)>>,
+    /// The expression of `where`.
+    pub(crate) filter: Option<Expression>,
 }
 
 impl Findings {
-    /// Issues a warning of Python for each code of a warning.
+    /// Issues a warning of Python for each code of a warning, and for fields of `where` that no record had.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        Warned::default().warn(py, &self.report)
+        Warned::default().warn(py, &self.report)?;
+        warn_of_filter(py, self.filter.as_ref(), &self.report)
     }
 
     /// Objects of the rejected lines and games.
@@ -70,8 +75,7 @@ impl Warned {
             };
             let text = format!("{code}: {}", shown(found));
             let source = with_given_names(&place.source);
-            let warning = warning_class(py)?.call1((text, source, line, column, code))?;
-            py.import("epdb_chess._values")?.call_method1("warn", (warning,))?;
+            issue(py, (text, source, line, column, code))?;
         }
         Ok(())
     }
@@ -85,6 +89,27 @@ fn shown(found: &CodeFindings) -> String {
         at => at,
     };
     with_given_names(&format!("{}: {}", Place { at, ..place.clone() }, first.message))
+}
+
+/// Issues a warning about each field of `where` that no record had, if records were left out.
+pub(crate) fn warn_of_filter(
+    py: Python<'_>,
+    filter: Option<&Expression>,
+    report: &ReadReport,
+) -> PyResult<()> {
+    let filter = filter.filter(|_| report.left_out > 0);
+    let unmet: Vec<String> = filter.into_iter().flat_map(Expression::never_met_advice).collect();
+    warn_of_fields(py, &unmet)
+}
+
+/// Issues a warning about fields that no record had.
+pub(crate) fn warn_of_fields(py: Python<'_>, unmet: &[String]) -> PyResult<()> {
+    unmet.iter().try_for_each(|text| issue(py, (for_python(text),)))
+}
+
+fn issue<'py>(py: Python<'py>, arguments: impl PyCallArgs<'py>) -> PyResult<()> {
+    let warning = warning_class(py)?.call1(arguments)?;
+    py.import("epdb_chess._values")?.call_method1("warn", (warning,)).map(drop)
 }
 
 /// The object of a report.

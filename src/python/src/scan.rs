@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use epdb_chess::text::ScoreView;
@@ -14,13 +15,13 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
-use crate::arrow_input::{ArrowInput, SCHEMA, STREAM};
+use crate::arrow_input::{ARRAY, ArrowInput, SCHEMA, STREAM};
 use crate::errors::{OrRaise, invalid, raised};
 use crate::files::skips;
 use crate::inputs::{Given, with_given_names};
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
-use crate::report::{Warned, report_object};
+use crate::report::{Warned, report_object, warn_of_fields};
 use crate::slices::Slice;
 use crate::work::{Progress, TICK, Ticker};
 
@@ -57,9 +58,10 @@ struct Reading {
 
 /// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
-/// `rows` is records, games or moves. `columns` are columns of the table or fields of `where`, or "all" for every
-/// column of the table: `scan([], rows="games", columns="all").schema` lists those of games. `score_view` is the view
-/// of scores: mover or white. `threads` is the number of threads, by default one per core.
+/// `rows` is records, games or moves. `columns` are columns of the table, which `help(epdb_chess.columns)` lists, or
+/// fields of `where`, which `help(epdb_chess.where)` lists, or "all" for every column of the table. `where` is an
+/// expression, such as "pieces <= 7 and has(bm)"; a field that no record has is an `EpdbWarning`. `score_view` is the
+/// view of scores: mover or white. `threads` is the number of threads, by default one per core.
 ///
 /// With `on_error="skip"`, lines, games and rows without a position that cannot be read are left out and counted in
 /// `report()`; the column `line` is the number of the line or row, from 1.
@@ -251,6 +253,16 @@ impl LimitedScan {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.reading.clone();
     }
 
+    /// After the last row of a scan with rows: fields that no record had.
+    fn never_met(&self) -> Vec<String> {
+        let Reading { rows, is_complete, report } = &self.reading;
+        if *is_complete && rows + report.left_out > 0 {
+            self.batches.never_met(*rows > 0)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Calls the callback, if there is one.
     fn tick(&self, py: Python<'_>) -> PyResult<()> {
         self.progress.as_ref().map_or(Ok(()), |progress| progress.call(py, &self.ticker))
@@ -259,12 +271,15 @@ impl LimitedScan {
     /// Calls the callback, and issues new warnings of Python. A stream may belong to a thread without the lock of the interpreter.
     /// Streams of Python objects take the lock too, so whoever reads a stream allows it.
     fn warn(&mut self) -> PyResult<()> {
-        if self.progress.is_none() && !self.warned.has_new(&self.reading.report) {
+        let unmet = self.never_met();
+        if self.progress.is_none() && unmet.is_empty() && !self.warned.has_new(&self.reading.report)
+        {
             return Ok(());
         }
         Python::try_attach(|py| {
             self.tick(py)?;
-            self.warned.warn(py, &self.reading.report)
+            self.warned.warn(py, &self.reading.report)?;
+            warn_of_fields(py, &unmet)
         })
         .unwrap_or(Ok(()))
     }
@@ -392,6 +407,24 @@ impl Scan {
     fn to_polars<'py>(this: &Bound<'py, Scan>) -> PyResult<Bound<'py, PyAny>> {
         let frames = this.py().import("epdb_chess._frames")?;
         frames.call_method1("to_polars", (this,))
+    }
+
+    /// A pandas.DataFrame of all rows. Needs the packages pandas and pyarrow.
+    fn to_pandas<'py>(this: &Bound<'py, Scan>) -> PyResult<Bound<'py, PyAny>> {
+        let frames = this.py().import("epdb_chess._frames")?;
+        frames.call_method1("to_pandas", (this,))
+    }
+
+    /// A scan is not an array: pandas.DataFrame and numpy would take its batches for values.
+    #[pyo3(signature = (*_arguments, **_options))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyTuple>,
+        _options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a scan is a table: take scan.to_pandas(), or pandas.DataFrame.from_arrow(scan)",
+        ))
     }
 
     /// Another process opens the same files. Tables, bytes and file objects are in this process.
@@ -529,7 +562,8 @@ impl BatchReader {
     }
 }
 
-/// Some rows of a scan.
+/// Some rows of a scan, for `pyarrow.record_batch(batch)`, `pyarrow.table(batch)`, `polars.DataFrame(batch)` and
+/// `pandas.DataFrame.from_arrow(batch)`.
 #[pyclass(module = "epdb_chess", name = "Batch", frozen)]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
@@ -550,6 +584,18 @@ impl Batch {
         let schema = self.0.schema();
         let reader = RecordBatchIterator::new([Ok(self.0.clone())], schema);
         stream_capsule(py, Box::new(reader))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let array = FFI_ArrowArray::new(&StructArray::from(self.0.clone()).to_data());
+        let array = PyCapsule::new_with_value(py, array, ARRAY)?;
+        Ok((self.__arrow_c_schema__(py)?, array))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -17,8 +17,11 @@ use crate::options::word;
 use crate::work::{Progress, run};
 
 /// Searches files of games. Returns totals over the games for which the expression `where` is true, and in
-/// `matches` the first `limit` games with their first matching positions, as a dict: see `epdb help json`. With
-/// `players`, the spellings of a name, only games of this player count, and the player's points.
+/// `matches` the first `limit` games with their first matching positions, as a dict. With `players`, the spellings of
+/// a name, only games of this player count, and the player's points.
+///
+/// The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
+/// numbers by name: `moves`, `openings`, `years` and `ratings`. `help(epdb_chess.where)` describes expressions.
 #[pyfunction]
 #[pyo3(signature = (
     paths, r#where, *, players = None, side = None, limit = 10, on_error = "raise", progress = None,

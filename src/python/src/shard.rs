@@ -60,7 +60,7 @@ pub(crate) fn games(
     standard_only: bool,
     same_game: &str,
     count_repeats: bool,
-    keep_games: Option<u8>,
+    keep_games: Option<i64>,
     on_error: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<u64> {

@@ -8,7 +8,7 @@ use arrow_schema::Schema;
 
 use super::cells::Kind;
 use super::columns::{BatchColumns, number_at, pairs_at, text_at};
-use super::records::kind_of;
+use super::records::{kind_of, may_have_result};
 use epdb_chess::codec::packed;
 use epdb_chess::codec::polyglot::BookMove;
 #[cfg(feature = "parquet")]
@@ -24,8 +24,8 @@ use epdb_chess::text::{Profile, ScoreView, fen};
 ///
 /// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the operations.
 /// Other columns replace missing operations: `cp` and `mate` replace `ce`, `depth` replaces `acd`, `knodes`
-/// replaces `acn`, and `move` or `move16` replaces `sm`; in a table without `operations`, `result` replaces
-/// `c9`. All further columns are ignored. Columns may have any type whose values fit the type of the table.
+/// replaces `acn`, and `move` or `move16` replaces `sm`; in a table without `c9`, `result` replaces it. All
+/// further columns are ignored. Columns may have any type whose values fit the type of the table.
 ///
 /// `view` is the view of `cp` and `mate`. Without it, the column `score_view` or the metadata name the view.
 ///
@@ -200,7 +200,7 @@ impl<'b> RecordColumns<'b> {
             uci: without("sm", "move", Kind::Text)?,
             move16: without("sm", "move16", Kind::U16)?,
             result: if has_result { columns.get("result", Kind::Text)? } else { None },
-            result_is_register: !has("c9") && !has("operations"),
+            result_is_register: !has("c9"),
             #[cfg(feature = "parquet")]
             row: RowColumns::new(columns)?,
         })
@@ -220,6 +220,7 @@ impl<'b> RecordColumns<'b> {
     /// # Errors
     /// A value of the row cannot stand in such a line.
     pub(crate) fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
         let fields = self.position(row)?;
         let others = pairs_at(self.others.as_ref(), row);
         if self.counters_are_operations(row, &others) {
@@ -228,7 +229,29 @@ impl<'b> RecordColumns<'b> {
         } else {
             out.extend_from_slice(fields.as_bytes());
         }
-        self.write_operations(row, &fields, &others, out)
+        self.write_operations(row, &fields, &others, out)?;
+        match self.result_alone(row, &others, &out[start..]) {
+            Some(result) => self.put_string(row, "result", "c9", &result, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The result of a row whose operations, which are in `line`, have none. In a table without `operations`
+    /// nothing is known about them.
+    fn result_alone(&self, row: usize, others: &[(&str, &str)], line: &[u8]) -> Option<String> {
+        let result = text_at(self.result.as_ref(), row).filter(|_| self.result_is_register)?;
+        let has_column = |(entry, array): &(&StandardOpcode, ArrayRef)| {
+            may_have_result(entry.opcode) && array.is_valid(row)
+        };
+        let has_other =
+            |(name, _): &(&str, &str)| Opcode::new(name.as_bytes()).is_ok_and(may_have_result);
+        let may_have = self.operations.iter().any(has_column) || others.iter().any(has_other);
+        let has_result =
+            |it: &EpdRecord| it.operands(Opcode::C9).is_some() || it.game_result().is_some();
+        let has_result = self.others.is_some()
+            && may_have
+            && fen::parse(line, Profile::Lenient).is_ok_and(|record| has_result(&record));
+        (!has_result).then(|| result.to_string())
     }
 
     /// The values of a row that are not in its record.
@@ -324,11 +347,6 @@ impl<'b> RecordColumns<'b> {
             || self.others.is_some() && (self.has_line(row) || has_other("pm") || has_other("pv"));
         if !has_move && let Some(mv) = self.move_at(row) {
             self.put_moves(row, "move", "sm", &mv, out)?;
-        }
-        if self.result_is_register
-            && let Some(result) = text_at(self.result.as_ref(), row)
-        {
-            self.put_string(row, "result", "c9", result, out)?;
         }
         Ok(())
     }

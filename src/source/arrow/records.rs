@@ -197,6 +197,12 @@ struct RestoredOperations {
     acd: bool,
     acn: bool,
     sm: bool,
+    c9: bool,
+}
+
+/// Whether [`EpdRecord::game_result`] looks at an opcode.
+pub(super) fn may_have_result(opcode: Opcode) -> bool {
+    (Opcode::C0..=Opcode::C9).contains(&opcode) || opcode == Opcode::PTP
 }
 
 impl RestoredOperations {
@@ -207,11 +213,13 @@ impl RestoredOperations {
             acd: has(C::Depth),
             acn: has(C::Knodes),
             sm: has(C::Uci),
+            c9: has(C::Result),
         }
     }
 
     /// Whether an operation is exactly what is read from its other columns.
-    fn has(self, record: &EpdRecord, operation: &Operation) -> bool {
+    fn has(self, row: &Row<'_>, operation: &Operation) -> bool {
+        let record = row.record;
         match (operation.opcode, &operation.operands[..]) {
             (Opcode::CE, [Operand::Integer(ce)]) => {
                 let white_view = false;
@@ -234,6 +242,11 @@ impl RestoredOperations {
             (Opcode::SM, [Operand::Move { .. }]) => {
                 let is_alone = |opcode| record.operands(opcode).is_none();
                 self.sm && is_alone(Opcode::PM) && is_alone(Opcode::PV)
+            }
+            (Opcode::C9, [Operand::Str(text)]) => {
+                let results = record.operations().iter().filter(|it| may_have_result(it.opcode));
+                let is_result = result_of(row).is_some_and(|result| result.as_bytes() == &text[..]);
+                self.c9 && is_result && results.count() == 1
             }
             _ => false,
         }
@@ -286,7 +299,7 @@ impl RecordRows {
     /// # Errors
     /// A text of the record is not UTF-8.
     pub fn write(&self, row: &Row<'_>, other: &mut PutOther<'_>, out: &mut Vec<u8>) -> Result<()> {
-        self.write_operations(row.record, out)?;
+        self.write_operations(row, out)?;
         let white_view = self.layout.white_view;
         self.layout.write(out, other, |own, cell| put(own, cell, row, white_view));
         Ok(())
@@ -297,7 +310,8 @@ impl RecordRows {
         self.layout.write(out, other, |_, _| {});
     }
 
-    fn write_operations(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+    fn write_operations(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let record = row.record;
         if self.opcodes.is_empty() && self.others.is_none() {
             return Ok(());
         }
@@ -317,7 +331,7 @@ impl RecordRows {
                 (Some(entry), Some(place)) => {
                     put_operation(self.layout.cell(place, out), entry, operation)?;
                 }
-                _ if self.restored.has(record, operation) => {}
+                _ if self.restored.has(row, operation) => {}
                 _ => others.push(operation),
             }
         }
