@@ -34,7 +34,7 @@ use rayon::Yield;
 
 #[cfg(feature = "parquet")]
 use super::column_scan::ColumnScan;
-use super::expression::Expression;
+use super::expression::{Expression, never_met_advice};
 use super::field::Field;
 use super::value::{EvalContext, Number, Type, Value, record_of_game};
 use epdb_chess::error::{Error, Place, Result, caught, locked};
@@ -468,17 +468,6 @@ impl Scan {
         locked(&self.report).clone()
     }
 
-    /// Sentences about columns that no row had, and about fields of the filter that no record had. Call this after
-    /// the last batch of a scan with rows, or of one that left records out.
-    pub fn never_met(&self, has_rows: bool) -> Vec<String> {
-        let Some((table, filter)) = &self.asked else { return Vec::new() };
-        let columns = table
-            .never_met()
-            .filter(|_| has_rows)
-            .map(|field| format!("no row has a value in the column `{field}`{}", field.advice()));
-        columns.chain(filter.iter().flat_map(Expression::never_met_advice)).collect()
-    }
-
     /// The next batch, if it is ready within `time`; `None` if it is not, and `Some(None)` after the last
     /// batch.
     ///
@@ -506,6 +495,17 @@ impl Scan {
             }
         }
     }
+}
+
+/// Sentences about columns that no row had, and about fields of the filter that no record had. Call this after
+/// the last batch of a scan with rows, or of one that left records out.
+pub fn never_met(scan: &Scan, has_rows: bool) -> Vec<String> {
+    let Some((table, filter)) = &scan.asked else { return Vec::new() };
+    let columns = table
+        .never_met()
+        .filter(|_| has_rows)
+        .map(|field| format!("no row has a value in the column `{field}`{}", field.advice()));
+    columns.chain(filter.iter().flat_map(never_met_advice)).collect()
 }
 
 impl Iterator for Scan {

@@ -282,19 +282,6 @@ impl Expression {
         unmet.filter(move |_| is_known).map(|(field, _)| field)
     }
 
-    /// [`Expression::never_met`] as sentences, with advice.
-    pub fn never_met_advice(&self) -> impl Iterator<Item = String> {
-        self.never_met().map(|field| {
-            let text = format!("no record has `{field}`{}", field.advice());
-            match field {
-                Field::BuiltinField(BuiltinField::GameNumber) => {
-                    text + ": read the rows, and choose them by their column `game`"
-                }
-                _ => text,
-            }
-        })
-    }
-
     /// Advice about a player's name, if records or games were looked at and none matched.
     pub fn hint(&self) -> Option<&str> {
         let Notes { has_read, has_matched, .. } = &*self.notes;
@@ -306,6 +293,19 @@ impl Expression {
     pub fn has_skipped(&self) -> bool {
         self.notes.has_skipped.load(Relaxed)
     }
+}
+
+/// [`Expression::never_met`] as sentences, with advice.
+pub fn never_met_advice(expression: &Expression) -> impl Iterator<Item = String> {
+    expression.never_met().map(|field| {
+        let text = format!("no record has `{field}`{}", field.advice());
+        match field {
+            Field::BuiltinField(BuiltinField::GameNumber) => {
+                text + ": read the rows, and choose them by their column `game`"
+            }
+            _ => text,
+        }
+    })
 }
 
 /// The parts of an expression that positions decide.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use epdb_chess::error::{At, Error, Place};
 use epdb_chess::text::Severity;
-use epdb_library::expression::Expression;
+use epdb_library::expression::{Expression, never_met_advice};
 use epdb_source::{CodeFindings, ReadReport};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -98,7 +98,7 @@ pub(crate) fn warn_of_filter(
     report: &ReadReport,
 ) -> PyResult<()> {
     let filter = filter.filter(|_| report.left_out > 0);
-    let unmet: Vec<String> = filter.into_iter().flat_map(Expression::never_met_advice).collect();
+    let unmet: Vec<String> = filter.into_iter().flat_map(never_met_advice).collect();
     warn_of_fields(py, &unmet)
 }
 

@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader, St
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use epdb_chess::text::ScoreView;
-use epdb_library::scan::{Rows, Scan as Batches, ScanOptions};
+use epdb_library::scan::{Rows, Scan as Batches, ScanOptions, never_met};
 use epdb_source::{Inputs, ReadReport};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -257,7 +257,7 @@ impl LimitedScan {
     fn never_met(&self) -> Vec<String> {
         let Reading { rows, is_complete, report } = &self.reading;
         if *is_complete && rows + report.left_out > 0 {
-            self.batches.never_met(*rows > 0)
+            never_met(&self.batches, *rows > 0)
         } else {
             Vec::new()
         }
