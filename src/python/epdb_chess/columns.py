@@ -207,7 +207,8 @@ another writer. In such files, the checksums of pages are checked if there are a
 
 A column may have any type whose values fit the type of the table. Whole floats and decimals are numbers, and so is text
 with digits. NaN is a missing value. A number that does not fit, such as 0.3 for `cp`, is an error that names the row
-and the column. So is a text that cannot be a value, for example a quote or a line feed in `id`, or a semicolon in `bm`.
+and the column. A row of records without a position, or with a text that cannot be a value, such as a quote in `id` or a
+semicolon in `bm`, is rejected alone, like a line of text; in the other tables it is an error.
 Pairs may also be a map, or a list of lists with two texts each.
 
 Tags of games may be numbers, dates and time stamps. A whole number has no fraction. A time stamp is a date of PGN if
