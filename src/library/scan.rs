@@ -397,7 +397,7 @@ pub struct Scan {
     /// The batches that are being made.
     next: Option<Batches>,
     report: Arc<Mutex<ReadReport>>,
-    /// What the scan asks of records: its table and its filter. `None` if files are read as columns.
+    /// The table and the filter of a scan of records. `None` if files are read as columns.
     asked: Option<(Arc<Table>, Option<Expression>)>,
 }
 

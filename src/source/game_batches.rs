@@ -14,13 +14,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use memchr::memmem;
 
 use super::frames::Fault;
-use super::games::diagnostic_of;
 use super::in_order::{Batch, read_in_order};
 use super::options::{Encode, SourceOptions};
-use epdb_chess::codec::pgc::{self, PgcRead, WholeGames};
+use epdb_chess::codec::pgc::{self, PgcError, PgcErrorKind, PgcRead, WholeGames};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::Game;
 use epdb_chess::text::pgn::{Finding, GameRead, GameReader};
+use epdb_chess::text::{Diagnostic, Setting};
 
 /// Size in bytes of a part.
 const PART: usize = 1 << 18;
@@ -104,6 +104,19 @@ pub(super) fn as_game_read(read: PgcRead<'_>, before: u64) -> GameRead<'_> {
         is_cut_short: false,
         warnings: &[],
         raw: read.raw,
+    }
+}
+
+/// An error of PGC as a diagnostic; its column is the offset in the stream.
+fn diagnostic_of(error: &PgcError) -> Diagnostic {
+    let PgcError { offset, kind } = error;
+    let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
+    let column = usize::try_from(*offset).unwrap_or(usize::MAX);
+    let message = format!("byte {offset}: {kind}{lost}");
+    let diagnostic = Diagnostic::error(kind.code(), column, message);
+    match kind {
+        PgcErrorKind::TooLong(_) => diagnostic.with_setting(Setting::GameLimit),
+        _ => diagnostic,
     }
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::game_batches::{self, Extent, PgcStart, Prepared, Rest, as_game_read};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
-use epdb_chess::codec::pgc::{PgcError, PgcErrorKind, reader_from};
+use epdb_chess::codec::pgc::reader_from;
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::Game;
+use epdb_chess::text::Setting;
 use epdb_chess::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
-use epdb_chess::text::{Diagnostic, Setting};
 
 /// Passes games to the visitor.
 struct Games<'o> {
@@ -95,19 +95,6 @@ pub(super) fn read_pgc<E: From<Error>>(
         if games.take(read, prepared, visit)?.is_break() {
             return Ok(games.stopped());
         }
-    }
-}
-
-/// An error of PGC as a diagnostic; its column is the offset in the stream.
-pub(super) fn diagnostic_of(error: &PgcError) -> Diagnostic {
-    let PgcError { offset, kind } = error;
-    let lost = if kind.ends_the_stream() { "; what follows cannot be read" } else { "" };
-    let column = usize::try_from(*offset).unwrap_or(usize::MAX);
-    let message = format!("byte {offset}: {kind}{lost}");
-    let diagnostic = Diagnostic::error(kind.code(), column, message);
-    match kind {
-        PgcErrorKind::TooLong(_) => diagnostic.with_setting(Setting::GameLimit),
-        _ => diagnostic,
     }
 }
 

@@ -14,8 +14,7 @@ use pyo3::types::PyCapsule;
 use rayon::ThreadPool;
 
 use crate::arrow_input::{ArrowInput, is_arrow};
-use crate::errors::{invalid, raised};
-use crate::inputs::with_given_names;
+use crate::errors::{invalid, raised, with_given_names};
 use crate::scan::{Batch, Schema, schema_capsule, stream_capsule};
 
 /// The positions of a table, of a column, or of an iterable.

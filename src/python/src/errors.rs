@@ -8,7 +8,19 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::inputs::with_given_names;
+/// The start of the name of a temporary file. Random characters and `-` follow, and then the name for messages.
+pub(crate) const TEMPORARY: &str = "epdb-python-";
+/// Number of random characters.
+pub(crate) const RANDOM: usize = 12;
+
+/// A text whose names of temporary files are those for messages.
+pub(crate) fn with_given_names(text: &str) -> String {
+    let start = std::env::temp_dir().join(TEMPORARY).display().to_string();
+    let mut parts = text.split(&start);
+    let mut named = parts.next().unwrap_or_default().to_string();
+    named.extend(parts.map(|part| part.get(RANDOM + 1..).unwrap_or(part)));
+    named
+}
 
 /// A class of `epdb_chess._values`.
 macro_rules! class {

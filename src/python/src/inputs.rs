@@ -14,25 +14,11 @@ use pyo3::types::{PyBytes, PyString};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::arrow_input::{ArrowInput, is_arrow};
-use crate::errors::{OrRaise, invalid};
+use crate::errors::{OrRaise, RANDOM, TEMPORARY, invalid};
 use crate::slices::Slice;
 
 /// Bytes that are read from a file object at a time.
 const CHUNK: usize = 1 << 20;
-/// The start of the name of a temporary file. Random characters and `-` follow, and then the name for messages.
-const TEMPORARY: &str = "epdb-python-";
-/// Number of random characters.
-const RANDOM: usize = 12;
-
-/// A text whose names of temporary files are those for messages.
-pub(crate) fn with_given_names(text: &str) -> String {
-    let start = std::env::temp_dir().join(TEMPORARY).display().to_string();
-    let mut parts = text.split(&start);
-    let mut named = parts.next().unwrap_or_default().to_string();
-    named.extend(parts.map(|part| part.get(RANDOM + 1..).unwrap_or(part)));
-    named
-}
-
 /// Files, or a slice of a plan. Bytes, file objects and tables are in temporary files, which are deleted with the
 /// last clone.
 #[derive(Clone)]

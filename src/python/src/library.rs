@@ -34,9 +34,10 @@ use crate::answers::{AnswerStream, Answers, Questions};
 use crate::arrow_input::is_arrow;
 use crate::errors::{
     OrRaise, entry_class, explored_class, explored_move_class, game_class, invalid, move_class,
+    with_given_names,
 };
 use crate::files::each_item;
-use crate::inputs::{Given, inputs, with_given_names};
+use crate::inputs::{Given, inputs};
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Findings, report_object};

@@ -10,8 +10,9 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
-use crate::errors::{for_python, raised, read_report_class, rejected_class, warning_class};
-use crate::inputs::with_given_names;
+use crate::errors::{
+    for_python, raised, read_report_class, rejected_class, warning_class, with_given_names,
+};
 
 /// The report of a function that reads, and the lines and games that it could not read.
 #[derive(Default)]

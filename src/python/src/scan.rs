@@ -16,9 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
 use crate::arrow_input::{ARRAY, ArrowInput, SCHEMA, STREAM};
-use crate::errors::{OrRaise, invalid, raised};
+use crate::errors::{OrRaise, invalid, raised, with_given_names};
 use crate::files::skips;
-use crate::inputs::{Given, with_given_names};
+use crate::inputs::Given;
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Warned, report_object, warn_of_fields};
