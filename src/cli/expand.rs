@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::places::values;
 use super::terminal::many;
@@ -81,7 +81,9 @@ fn note(left_out: &NamedFiles) -> Option<String> {
 /// True if an argument is an option whose value is the next argument.
 fn takes_value(command: &Command, argument: &OsStr) -> bool {
     let Some(argument) = argument.to_str() else { return false };
-    command.get_opts().filter(|option| option.get_action().takes_values()).any(|option| {
+    let takes_next =
+        |option: &&Arg| option.get_action().takes_values() && !option.is_require_equals_set();
+    command.get_opts().filter(takes_next).any(|option| {
         let long = option.get_long().is_some_and(|long| argument.strip_prefix("--") == Some(long));
         let is_short =
             |short: char| argument.strip_prefix('-').is_some_and(|it| it.ends_with(short));
