@@ -272,6 +272,9 @@ fn the_nearest_players_are_named() {
     assert!(met.status == 1 && !met.err.contains("no game of"), "{}", met.err);
     let done = scratch.run(&["search", "g.pgn", "--player", "alekhine"]);
     assert!(done.err.ends_with("complete: --player 'Alekhine, Alexander'\n"), "{}", done.err);
+    scratch.run(&["tally", "g.pgn", "-o", "tallies.epa"]);
+    let done = scratch.run(&["search", "tallies.epa", "--player", "Alekhine, Alexander"]);
+    assert!(done.status == 1 && done.err.contains("no games, so no players"), "{}", done.err);
 }
 
 /// The totals are those of the side that has White's part in the pattern, whichever colour it has.

@@ -110,8 +110,10 @@ fn report_near_names(player: &Player, sources: &[PathBuf], read: &ReadArgs) -> a
         return Ok(());
     };
     let all = ReadArgs { wanted: RecordFilter::default(), ..read.clone() };
+    let mut has_games = false;
     for path in sources {
         if let Some(library) = kept_games(path, read)? {
+            has_games = true;
             library.opened()?.each_kept_game(&mut |_, bytes| {
                 kept_game::decode(bytes).iter().for_each(|game| search.add(game));
                 Ok(())
@@ -121,12 +123,17 @@ fn report_near_names(player: &Player, sources: &[PathBuf], read: &ReadArgs) -> a
         Source::open(path, &all.source_options(true))?.read(&mut |item| {
             signals::check_interrupt()?;
             if let Item::Game { game, .. } = item {
+                has_games = true;
                 search.add(game);
             }
             anyhow::Ok(ControlFlow::Continue(()))
         })?;
     }
-    if let Some(missing) = search.missing() {
+    if !has_games {
+        note!(
+            "epdb: here are no games, so no players: search the PGN, or a library of tally --keep-games"
+        );
+    } else if let Some(missing) = search.missing() {
         note!("epdb: {missing}");
     }
     Ok(())
