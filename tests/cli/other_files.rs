@@ -428,7 +428,7 @@ fn folders_and_patterns_stand_for_their_files() {
         assert!(done.status == 2 && done.err.contains(wanted), "{args:?}: {}", done.err);
     }
     // An option whose value needs `=` takes no folder for its value.
-    std::fs::create_dir(scratch.path("of_games")).unwrap();
+    fs::create_dir(scratch.path("of_games")).unwrap();
     scratch.write("of_games/g.pgn", "[Event \"g\"]\n[Result \"*\"]\n\n1. e4 e5 2. Nf3 *\n");
     assert_done(&scratch.run(&["count", "--positions", "of_games"]), 0, "4\n");
     // A library in parts is counted once.
