@@ -351,6 +351,7 @@ impl Field {
     }
 
     /// Whether all values are whole numbers.
+    #[cfg(feature = "arrow")]
     pub(super) const fn is_whole(&self) -> bool {
         match self {
             Field::WhiteScore | Field::WhiteEvaluation => true,
