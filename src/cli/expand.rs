@@ -63,10 +63,9 @@ pub(super) fn expanded(
 
 /// The note about files that are left out.
 fn note(left_out: &NamedFiles) -> Option<String> {
-    const SHOWN: usize = 3;
     let NamedFiles { others, first_others, .. } = left_out;
-    let shown: Vec<_> =
-        first_others.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    let shown = first_others.iter().take(NamedFiles::MAX_OTHERS);
+    let shown: Vec<_> = shown.map(|path| path.display().to_string()).collect();
     let more = if *others > shown.len() as u64 { " ..." } else { "" };
     let verb = if *others == 1 { "is" } else { "are" };
     (*others > 0).then(|| {

@@ -37,6 +37,25 @@ pub(crate) struct Pipe {
     pub(crate) output: OutputArgs,
 }
 
+/// Passes each item of the files to `step` with the output, which is completed then.
+pub(crate) fn write_items(
+    files: &[PathBuf],
+    read: &ReadArgs,
+    mut diagnostics: Diagnostics,
+    mut output: RecordOutput,
+    mut step: impl FnMut(Item<'_>, &mut RecordOutput) -> anyhow::Result<()>,
+) -> anyhow::Result<Outcome> {
+    Reading::of(files, read, &mut diagnostics).items(|item| {
+        match item {
+            Item::Waiting => output.hand_on()?,
+            item => step(item, &mut output)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let written = output.finish()?;
+    Ok(diagnostics.finish()?.and(written))
+}
+
 impl Pipe {
     /// The pipe for games, if games are processed as games.
     pub(crate) fn games(&self, args: &GamesArgs) -> anyhow::Result<Option<GamePipe<'_>>> {
@@ -85,12 +104,12 @@ impl Pipe {
         mut change: impl FnMut(&EpdRecord, &Place) -> Option<EpdRecord>,
     ) -> anyhow::Result<Outcome> {
         let keeps_lines = keeps_lines && self.writes_lines_as_read()?;
-        let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
         if !keeps_lines {
             output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         }
-        Reading::of(&self.files, &self.read, &mut diagnostics).items(|item| {
+        write_items(&self.files, &self.read, diagnostics, output, |item, output| {
             match item {
                 Item::Record { record, place, raw, .. } => match change(&record, place) {
                     Some(changed) => output.write(&changed)?,
@@ -98,13 +117,10 @@ impl Pipe {
                     None => output.write(&record)?,
                 },
                 Item::Skipped { raw, .. } if keeps_lines => output.write_line_as_read(raw)?,
-                Item::Waiting => output.hand_on()?,
                 _ => {}
             }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let written = output.finish()?;
-        Ok(diagnostics.finish()?.and(written))
+            Ok(())
+        })
     }
 
     /// True if all records are written, each to a line of the form that its source has.

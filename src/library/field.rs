@@ -830,13 +830,23 @@ fn repetition(game: GamePosition<'_>) -> Option<u32> {
 
 /// The value of White's pieces minus that of Black's.
 pub(super) fn balance(board: &Board) -> i64 {
-    const VALUES: [(Role, i64); 5] =
-        [(Role::Queen, 9), (Role::Rook, 5), (Role::Bishop, 3), (Role::Knight, 3), (Role::Pawn, 1)];
     let count = |color, role| i64::from(board.pieces(color, role).count());
-    VALUES
-        .iter()
-        .map(|(role, value)| value * (count(Color::White, *role) - count(Color::Black, *role)))
+    Role::ALL
+        .into_iter()
+        .filter(|role| *role != Role::King)
+        .map(|role| value_of(role) * (count(Color::White, role) - count(Color::Black, role)))
         .sum()
+}
+
+/// The value of a piece; that of a king is above all others.
+pub(super) const fn value_of(role: Role) -> i64 {
+    match role {
+        Role::Pawn => 1,
+        Role::Knight | Role::Bishop => 3,
+        Role::Rook => 5,
+        Role::Queen => 9,
+        Role::King => i64::MAX,
+    }
 }
 
 fn material(board: &Board) -> Vec<u8> {

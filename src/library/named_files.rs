@@ -27,7 +27,7 @@ pub struct NamedFiles {
 
 impl NamedFiles {
     /// Maximum number of the other files that are kept.
-    const MAX_OTHERS: usize = 3;
+    pub const MAX_OTHERS: usize = 3;
 
     fn leave_out(&mut self, path: PathBuf) {
         self.others += 1;

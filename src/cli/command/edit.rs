@@ -100,8 +100,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if !condition.takes(record, place) {
             return None;
         }
+        let edited = edit.apply(record, number);
         number += 1;
-        match edit.apply(record, number - 1) {
+        match edited {
             Ok(mut edited) => {
                 let is_changed = ts && stamps_all || edited != *record;
                 changed += u64::from(is_changed);

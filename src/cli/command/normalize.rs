@@ -1,6 +1,5 @@
 //! `epdb normalize`: text in, canonical text out.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
@@ -8,8 +7,8 @@ use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
+use crate::cli::pipe::write_items;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::Reading;
 use epdb_chess::text::{CounterForm, Profile};
 use epdb_source::Item;
 
@@ -66,18 +65,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     output.keep_ledger(&args.files, &read, || ledgers::of_records(&args.files, &read, true))?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
-    Reading::of(&args.files, &read, &mut diagnostics).items(|item| {
+    write_items(&args.files, &read, diagnostics, output, |item, output| {
         match item {
             Item::Record { record, .. } if args.sorts_operands => {
                 output.write(&record.with_operands_in_order())?;
             }
             Item::Record { record, .. } => output.write(&record)?,
             Item::Rejected { raw, .. } if args.keep_bad => output.write_verbatim(raw)?,
-            Item::Waiting => output.hand_on()?,
             _ => {}
         }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let written = output.finish()?;
-    Ok(diagnostics.finish()?.and(written))
+        Ok(())
+    })
 }

@@ -1,7 +1,7 @@
 //! Tests of a position alone, as masks over sets of squares. Neither a record nor its moves are needed.
 
 use super::pawns::PawnTerm;
-use crate::field::balance;
+use crate::field::{balance, value_of};
 use crate::value::Comparison;
 use epdb_chess::model::rules::{between, pawn_attacks, role_attacks};
 use epdb_chess::model::{Board, Color, Piece, Position, Role, Setup, Side, Square};
@@ -217,17 +217,6 @@ fn forks(board: &Board, pieces: Pieces) -> u64 {
     };
     let squares = pieces.on(board) & board.occupied().bits();
     Square::each(squares).filter(forks).fold(0, |set, it| set | it.bit())
-}
-
-/// The value of a piece; that of a king is above all others.
-fn value_of(role: Role) -> u8 {
-    match role {
-        Role::Pawn => 1,
-        Role::Knight | Role::Bishop => 3,
-        Role::Rook => 5,
-        Role::Queen => 9,
-        Role::King => u8::MAX,
-    }
 }
 
 /// The squares of a side's pieces that stand alone between their king and an enemy piece that would attack it.

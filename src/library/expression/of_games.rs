@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::position_test::PositionTest;
-use super::tree::{GameTerm, Test};
+use super::tree::{GameTerm, Step, Test};
 use crate::value::EvalContext;
 use epdb_chess::error::Place;
 use epdb_chess::model::{EpdRecord, Game, Setup};
@@ -46,15 +46,7 @@ enum Term {
 #[derive(Clone, Debug)]
 struct Chain {
     first: PositionTest,
-    steps: Vec<ChainStep>,
-}
-
-/// A later test of a chain. The other fields are those of a [`Step`](super::tree::Step).
-#[derive(Clone, Debug)]
-struct ChainStep {
-    test: PositionTest,
-    plies: u32,
-    is_exact: bool,
+    steps: Vec<Step<PositionTest>>,
 }
 
 /// The knowledge about a term at some position of a game.
@@ -255,7 +247,7 @@ fn formula(test: &Test, terms: &mut Vec<Term>) -> Option<Formula> {
                 GameTerm::Last(test) => Term::Last(position(test)),
                 GameTerm::Lasts(test, count) => Term::Lasts(position(test), *count),
                 GameTerm::Then(first, steps) => {
-                    let steps = steps.iter().map(|step| ChainStep {
+                    let steps = steps.iter().map(|step| Step {
                         test: position(&step.test),
                         plies: step.plies,
                         is_exact: step.is_exact,

@@ -353,13 +353,14 @@ impl Parser<'_, '_> {
                 [] if let Some((_, advice)) = MEANT.iter().find(|(known, _)| *known == name) => {
                     token.error(format!("unknown name `{name}`: {advice}"))
                 }
-                [] if nearest(name) == Some(name) => {
-                    token.error(format!("`{name}` is no field, but a test of its own: `{name}(…)`"))
-                }
-                [] if let Some(near) = nearest(name) => {
-                    token.error(format!("unknown name `{name}`: did you mean `{near}`?"))
-                }
-                [] => token.error(message),
+                [] => match nearest(name) {
+                    Some(near) if near == name => token
+                        .error(format!("`{name}` is no field, but a test of its own: `{name}(…)`")),
+                    Some(near) => {
+                        token.error(format!("unknown name `{name}`: did you mean `{near}`?"))
+                    }
+                    None => token.error(message),
+                },
                 columns => token.error(format!("{message}; columns: {}", columns.join(", "))),
             });
         }

@@ -65,8 +65,8 @@ pub(super) enum GameTerm {
 
 /// A later position of a game.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) test: Test,
+pub(super) struct Step<T = Test> {
+    pub(super) test: T,
     /// Maximum number of plies since the position of the step before.
     pub(super) plies: u32,
     /// True if it is the exact number of plies.
@@ -274,8 +274,11 @@ impl Test {
     pub(super) fn ranges(&self, ranges: &mut Vec<(Field, RangeInclusive<i128>)>) -> bool {
         let range = match self {
             Test::And(tests) => {
-                let others = tests.iter().filter(|test| !test.ranges(ranges)).count();
-                return others == 0;
+                let mut are_ranges = true;
+                for test in tests {
+                    are_ranges &= test.ranges(ranges);
+                }
+                return are_ranges;
             }
             Test::Compare(Term::Field(field), comparison, term) => comparison.range(field, term),
             Test::Compare(term, comparison, Term::Field(field)) => {
