@@ -48,8 +48,8 @@ pub(super) fn expanded(
     let mut all = Vec::new();
     let mut left_out = NamedFiles::default();
     for (place, arg) in args.iter().enumerate() {
-        let is_value = args[..place].last().is_some_and(|before| takes_value(command, before));
-        if words.iter().any(|word| word == Path::new(arg)) && !is_value {
+        let is_of_option = place > 0 && takes_value(command, &args[place - 1]);
+        if !is_of_option && words.iter().any(|word| word == Path::new(arg)) {
             let NamedFiles { files, others, first_others } = find_named(Path::new(arg))?;
             left_out.others += others;
             left_out.first_others.extend(first_others);

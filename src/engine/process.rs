@@ -236,8 +236,8 @@ fn read_lines(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     }
 }
 
-/// Sends the beginnings of lines of standard error, which are for messages only. Lines that do not
-/// fit into the buffer are dropped, so that they never block the engine's output.
+/// Sends the lines of standard error, which are for messages only, cut to [`MAX_COMPLAINT`] bytes. While the
+/// channel is full, lines are dropped, so that they never block the output of the engine.
 fn read_complaints(stream: impl Read, sender: &SyncSender<EngineOutput>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();

@@ -280,11 +280,16 @@ impl ImportJob {
         let name = Arc::clone(source.name());
         let settings = &self.options.settings;
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
-        let (known, digest) = read.transpose()?.unzip();
-        self.options.digest = digest;
-        // Nobody may be able to read the source again and continue.
-        self.options.commit_when_full = digest.is_none();
-        Ok(known.unwrap_or(Recognised::New))
+        let Some(read) = read else {
+            // A later run cannot read the source again and continue.
+            self.options.digest = None;
+            self.options.commit_when_full = true;
+            return Ok(Recognised::New);
+        };
+        let (known, digest) = read?;
+        self.options.digest = Some(digest);
+        self.options.commit_when_full = false;
+        Ok(known)
     }
 
     fn records<E: From<Error> + From<ImportError>>(

@@ -71,8 +71,8 @@ pub struct TallyJob {
     pub counting: TallyOptions,
     /// The settings that the library stores ([`TallyOptions::settings`]).
     pub settings: TallySettings,
-    /// The list that decides which copies of games in all slices of the plan count; `None` if no game has
-    /// copies in other slices, or every copy counts.
+    /// The list that decides, for games with copies in several slices of the plan, which copy is counted; `None`
+    /// if there are no such games, or every copy is counted.
     pub copies: Option<PathBuf>,
     /// Whether the library keeps digests of its games, so that a copy that is added later is recognised.
     pub digests: bool,
@@ -81,8 +81,8 @@ pub struct TallyJob {
 }
 
 impl TallyJob {
-    /// The format that the name of a library gives it. The library of a slice is an archive, which records of which
-    /// slice it is.
+    /// The format that the name of a library gives it. The library of a slice must be an archive, because only
+    /// archives store of which slice they are.
     ///
     /// # Errors
     /// The name is not that of a library.

@@ -450,7 +450,8 @@ impl<'s> SourceAnswers<'s> {
         (self.records.len(), self.bytes.len())
     }
 
-    /// Forgets all answers since a state, which are those of these questions.
+    /// Goes back to an earlier [`SourceAnswers::state`]. All answers since then are answers to the questions at
+    /// `places`.
     fn reset(&mut self, (records, bytes): (usize, usize), places: &[usize]) {
         self.records.truncate(records);
         self.bytes.truncate(bytes);

@@ -518,8 +518,8 @@ impl Names {
 
     /// The name of the position at the end of a line, or of the last named position on the line. If the line
     /// has no named position and does not begin at the usual start, the name of the nearest named position
-    /// from which moves of a library lead to the end of the line. Of several equally near positions, the one with the most games counts, then the
-    /// one with the first code.
+    /// from which moves of a library lead to the end of the line; of equally near ones that with the most games, and
+    /// of these that with the first code.
     ///
     /// # Errors
     /// Errors of `ask`.

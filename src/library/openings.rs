@@ -194,8 +194,8 @@ pub struct Openings {
     /// The smallest number of pieces in a position of the book. Once a game has fewer pieces, none
     /// of its later positions is in the book.
     fewest_pieces: u32,
-    /// Start position of the last game, with its opening.
-    last_start: Option<(Position, Index)>,
+    /// Start position of the last game that reached no position of the book, with its opening.
+    previous_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
     /// Games in which the player with the smaller number has 0, ½ and 1 points.
     games_of_first: [u64; 3],
@@ -227,7 +227,7 @@ impl Openings {
             positions: Vec::new(),
             of_book: 0,
             fewest_pieces: u32::MAX,
-            last_start: None,
+            previous_start: None,
             players: HashMap::new(),
             games_of_first: [0; 3],
             last_players: None,
@@ -255,17 +255,9 @@ impl Openings {
     /// # Errors
     /// The openings do not fit into memory.
     pub fn add_game(&mut self, game: &Game) -> Result<()> {
-        let of_book = self.last_of_book(game);
-        let start = &game.start().position;
-        let opening = match (of_book, self.last_start) {
-            (Some(index), _) => index,
-            // The games of a pair follow each other.
-            (None, Some((last, index))) if last == *start => index,
-            (None, _) => {
-                let index = self.add(start)?;
-                self.last_start = Some((*start, index));
-                index
-            }
+        let opening = match self.last_book_position(game) {
+            Some(index) => index,
+            None => self.opening_of_start(game.start().position)?,
         };
         let players = self.players_of(game)?;
         let counts = &mut self.entries[opening as usize];
@@ -283,6 +275,18 @@ impl Openings {
             Some(players) => self.pair(opening, players, white_has),
             None => Ok(()),
         }
+    }
+
+    fn opening_of_start(&mut self, start: Position) -> Result<Index> {
+        // The games of a pair follow each other.
+        if let Some((previous, index)) = self.previous_start
+            && previous == start
+        {
+            return Ok(index);
+        }
+        let index = self.add(&start)?;
+        self.previous_start = Some((start, index));
+        Ok(index)
     }
 
     /// The openings of the book in the order of the book, then the other openings.
@@ -317,7 +321,8 @@ impl Openings {
         self.of_book
     }
 
-    fn last_of_book(&self, game: &Game) -> Option<Index> {
+    /// The last position of a game that the book has.
+    fn last_book_position(&self, game: &Game) -> Option<Index> {
         if self.of_book == 0 || game.has_tag("FEN") {
             return None;
         }

@@ -162,8 +162,8 @@ impl ShardOptions {
         Ok(ShardOptions { objects: Some(objects.into()), ..self })
     }
 
-    /// True if a manifest at the address of [`ShardOptions::at_address`] would be replaced.
-    pub fn replaces(&self) -> bool {
+    /// Whether there is a manifest at the address of [`ShardOptions::at_address`].
+    pub fn has_manifest(&self) -> bool {
         self.objects.as_ref().is_some_and(|objects| objects.has_manifest())
     }
 

@@ -19,7 +19,7 @@ use super::input::{self, Input};
 use super::local::Local;
 use super::lookup::sealed::Sealed;
 use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
-use super::manifest::{Manifest, invalid};
+use super::manifest::{Manifest, YoungLayer, invalid};
 use super::shards::{ArchiveFolder, ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
 use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
@@ -852,7 +852,7 @@ impl Layers {
             state.refuse_repeated().map_err(|error| error.in_source(Arc::clone(name)))?;
             let base = earlier.and_then(|earlier| earlier.base_in(&state));
             let opened = Layers::open_parts(pair, memory_bytes, base);
-            // A fold that goes on meanwhile may be the cause of an error.
+            // Looked at before `opened`: if the files changed meanwhile, an error may come from that.
             if DeltaState::read(pair)? != state {
                 continue;
             }
@@ -867,14 +867,15 @@ impl Layers {
 
     fn of_manifest(shards: &ShardedArchive, memory_bytes: usize) -> Result<Layers> {
         let manifest = shards.manifest();
-        let young = manifest.young_layers().iter().map(|layer| {
+        let open = |layer: &YoungLayer| {
             let archive = shards.open_young(layer)?;
             let name = name_of(&shards.path(&layer.file)).into_owned();
             Ok(Collection::from_archive(&name, archive, memory_bytes / DELTA_PART))
-        });
-        // All are opened before an error ends it: a reader in a browser receives them together.
-        let young: Vec<Result<Collection>> = young.collect();
-        let young = young.into_iter().collect::<Result<_>>()?;
+        };
+        // Every layer is tried, even after an error: in a browser, the first opening only finds out which files
+        // are missing, and they are then received together.
+        let opened: Vec<Result<Collection>> = manifest.young_layers().iter().map(open).collect();
+        let young = opened.into_iter().collect::<Result<_>>()?;
         let base = Arc::new(Collection::from_shards(shards.clone(), memory_bytes / BASE_PART));
         let state = DeltaState { base: Some(manifest.clone()), files: Vec::new() };
         Layers::new(base, young, state)

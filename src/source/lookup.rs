@@ -430,11 +430,12 @@ impl<'m> Match<'m> {
         Match { number: records + self.number, ..self }
     }
 
-    /// The record in its binary form; `records` come before its source.
-    pub(super) fn numbered(&self, records: u64) -> Result<NumberedRecord> {
+    /// The number and the binary form of the record. The number also counts the `before` records of the sources
+    /// before its own.
+    pub(super) fn numbered(&self, before: u64) -> Result<NumberedRecord> {
         let mut record = Vec::new();
         self.encode(&mut record)?;
-        Ok((records + self.number, record))
+        Ok((before + self.number, record))
     }
 
     fn failed(&self, error: ArchiveError) -> Error {

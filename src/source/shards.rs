@@ -77,18 +77,18 @@ impl ShardedArchive {
         Ok(ShardedArchive { path: path.to_path_buf(), name, folder, opener: None, size, manifest })
     }
 
-    /// Reads a manifest whose shards are opened by `folder`.
+    /// Reads a manifest whose shards are opened by `opener`.
     pub(super) fn in_folder(
         name: &str,
         manifest: &[u8],
-        folder: Arc<dyn ArchiveFolder>,
+        opener: Arc<dyn ArchiveFolder>,
     ) -> Result<ShardedArchive> {
         let read = Manifest::from_bytes(manifest).map_err(|error| error.in_source(name))?;
         Ok(ShardedArchive {
             path: PathBuf::from(name),
             name: name.into(),
             folder: PathBuf::new(),
-            opener: Some(folder),
+            opener: Some(opener),
             size: manifest.len() as u64,
             manifest: Arc::new(read),
         })

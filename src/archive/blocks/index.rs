@@ -51,12 +51,13 @@ struct Tail {
 }
 
 impl Tail {
-    /// CRC32C of a place and the preceding fields. The place is that of a bucket after the last
-    /// bucket, which does not exist.
+    /// The value of the field `check`: CRC32C of the fields before it, as if they stood in a further bucket after
+    /// the last one.
     fn check(&self, identity: u32) -> u32 {
-        let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
+        let after_last_bucket = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();
-        check::placed(identity, buckets, &bytes[..bytes.len() - size_of::<U32>()])
+        let before_check = &bytes[..bytes.len() - size_of::<U32>()];
+        check::placed(identity, after_last_bucket, before_check)
     }
 }
 

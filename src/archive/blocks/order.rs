@@ -19,13 +19,13 @@ const CHECK: usize = 4;
 const END: usize = 8;
 const PART: &str = "order of records";
 
-/// Number of bits of the Rice parameter of a piece.
-const PLAIN_BITS: u32 = 5;
-/// Value in place of a Rice parameter (a number of low bits). It means that all numbers of the
+/// Number of bits of the Rice parameter of a piece, which is a number of low bits.
+const LOW_BITS_FIELD: u32 = 5;
+/// Value in place of a Rice parameter. It means that all numbers of the
 /// piece are written in full.
-const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
-/// Number of ones at the start of a code; they mean that a number follows in full.
-const FAR: u32 = 8;
+const IN_FULL: u32 = (1 << LOW_BITS_FIELD) - 1;
+/// Number of ones at the start of a code that mean: the difference is large, and the number follows in full.
+const FAR_ONES: u32 = 8;
 
 /// Number of bits into which each number below `records` fits.
 const fn bits_of(records: u32) -> u32 {
@@ -50,40 +50,40 @@ fn after(before: u32, difference: u64) -> Option<u32> {
 
 /// Number of bits that a difference takes with this Rice parameter. `width` is the number of bits
 /// of a number in full.
-const fn bits_of_difference(difference: u64, plain: u32, width: u32) -> u64 {
-    let high = difference >> plain;
-    if high < FAR as u64 { high + 1 + plain as u64 } else { (FAR + width) as u64 }
+const fn bits_of_difference(difference: u64, low_bits: u32, width: u32) -> u64 {
+    let high = difference >> low_bits;
+    if high < FAR_ONES as u64 { high + 1 + low_bits as u64 } else { (FAR_ONES + width) as u64 }
 }
 
 /// The best Rice parameter for the differences in one part of the numbers.
-fn best_plain(numbers: &[u32], width: u32) -> u32 {
+fn best_low_bits(numbers: &[u32], width: u32) -> u32 {
     let pairs = numbers.windows(2).map(|pair| difference(pair[1], pair[0]));
     let differences: Vec<u64> = pairs.collect();
-    let bits =
-        |plain| differences.iter().map(|&it| bits_of_difference(it, plain, width)).sum::<u64>();
-    let all_plain = (differences.len() as u64 * u64::from(width), ALL_PLAIN);
-    let best = (0..width.min(ALL_PLAIN)).map(|plain| (bits(plain), plain)).min();
-    best.map_or(ALL_PLAIN, |best| best.min(all_plain).1)
+    let bits = |low_bits| {
+        differences.iter().map(|&it| bits_of_difference(it, low_bits, width)).sum::<u64>()
+    };
+    let in_full = (differences.len() as u64 * u64::from(width), IN_FULL);
+    let best = (0..width.min(IN_FULL)).map(|low_bits| (bits(low_bits), low_bits)).min();
+    best.map_or(IN_FULL, |best| best.min(in_full).1)
 }
 
 fn write_piece(numbers: &[u32], width: u32) -> Vec<u8> {
     let mut bits = BitWriter::default();
-    let plain = best_plain(numbers, width);
-    bits.put(plain.into(), PLAIN_BITS);
+    let low_bits = best_low_bits(numbers, width);
+    bits.put(low_bits.into(), LOW_BITS_FIELD);
     let mut before = None;
     for &number in numbers {
-        let near = match before {
-            Some(before) if plain != ALL_PLAIN => Some(difference(number, before)),
+        let difference = match before {
+            Some(before) if low_bits != IN_FULL => Some(difference(number, before)),
             _ => None,
         };
-        match near {
-            Some(near) if near >> plain < FAR.into() => bits.put_rice(near, plain),
-            _ => {
-                if near.is_some() {
-                    bits.put((1 << FAR) - 1, FAR);
-                }
+        match difference {
+            Some(near) if near >> low_bits < FAR_ONES.into() => bits.put_rice(near, low_bits),
+            Some(_) => {
+                bits.put((1 << FAR_ONES) - 1, FAR_ONES);
                 bits.put(number.into(), width);
             }
+            None => bits.put(number.into(), width),
         }
         before = Some(number);
     }
@@ -150,18 +150,18 @@ impl<'a> Order<'a> {
     fn read(&self, piece: usize, places: Range<usize>, numbers: &mut Vec<u32>) -> Option<()> {
         let width = bits_of(self.records);
         let mut bits = self.piece(piece)?;
-        let plain = bits.take(PLAIN_BITS)? as u32;
+        let low_bits = bits.take(LOW_BITS_FIELD)? as u32;
         let mut before = None;
         let mut first = 0;
-        if plain == ALL_PLAIN {
+        if low_bits == IN_FULL {
             bits.skip(places.start * width as usize);
             first = places.start;
         }
         for place in first..places.end {
             let number = match before {
-                Some(before) if plain != ALL_PLAIN => match bits.take_some_ones(FAR)? {
-                    FAR => bits.take(width)? as u32,
-                    high => after(before, u64::from(high) << plain | bits.take(plain)?)?,
+                Some(before) if low_bits != IN_FULL => match bits.take_some_ones(FAR_ONES)? {
+                    FAR_ONES => bits.take(width)? as u32,
+                    high => after(before, u64::from(high) << low_bits | bits.take(low_bits)?)?,
                 },
                 _ => bits.take(width)? as u32,
             };

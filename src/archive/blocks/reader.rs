@@ -239,8 +239,8 @@ impl BlockReader {
         }
     }
 
-    /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
-    /// Returns the number after the last one.
+    /// Adds the selected records of the first part of a range: of the records that are decoded together, at least
+    /// one. Returns the number of the first record that was not looked at.
     pub(crate) fn select(
         &self,
         range: Range<u64>,

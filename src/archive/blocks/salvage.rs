@@ -146,28 +146,27 @@ impl BlockReader {
     fn read_into(
         &self,
         place: usize,
-        number: u32,
+        block: u32,
         window: &Range<u64>,
         rows: &mut [Option<Row>],
     ) -> Result<Option<Damage>, ArchiveError> {
         let segment = &self.segments()[place];
-        let first = segment.first_of(number);
+        let first = segment.first_of(block);
         let len = segment.block_len(first);
         let numbers = self.numbers(segment, first..first + len)?;
         let rows_of = |block: Block| Ok(block.rows_in(0..len as usize)?.into_owned());
-        let read = self.block(place, number).and_then(rows_of);
+        let read = self.block(place, block).and_then(rows_of);
+        // A block with a row that cannot be used is damaged too.
         let usable = |row: &Row| !row.has_operations() && row.record().is_some();
-        let read = Damage::or_none(read)?.filter(|rows| rows.iter().all(usable));
-        let Some(read) = read else {
+        let Some(intact) = Damage::or_none(read)?.filter(|rows| rows.iter().all(usable)) else {
             let lost = numbers.iter().filter(|number| window.contains(number));
-            let Some(&first) = lost.clone().min() else { return Ok(None) };
-            let damage = self.damage(place, number, first, lost.count() as u64);
+            let Some(&first_lost) = lost.clone().min() else { return Ok(None) };
+            let damage = self.damage(place, block, first_lost, lost.count() as u64);
             return Ok(Some(Damage { in_sequence: false, ..damage }));
         };
-        for (row, number) in read.into_iter().zip(numbers) {
-            let nth = number.checked_sub(window.start).and_then(|nth| rows.get_mut(nth as usize));
-            if let Some(slot) = nth {
-                *slot = Some(row);
+        for (row, number) in intact.into_iter().zip(numbers) {
+            if window.contains(&number) {
+                rows[(number - window.start) as usize] = Some(row);
             }
         }
         Ok(None)

@@ -61,6 +61,7 @@ impl InitialModel {
     /// rounded probabilities.
     pub(crate) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
+        // Only a decoder can meet bytes that are no model.
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
         (encoder.finish(), InitialModel(written))
     }

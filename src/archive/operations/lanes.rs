@@ -187,8 +187,10 @@ mod sse2 {
         // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
         unsafe {
             let ones = _mm_set1_epi16(1);
-            // Pairs of a number and 1: the product, and half a unit.
-            let factors = _mm_set1_epi32(i32::from(factor) & 0xffff | 1 << (BY - 1 + 16));
+            // Half is added before the shift, so that it rounds: the instruction multiplies the pairs
+            // (number, 1) and (factor, half), and adds the two products.
+            let half = 1 << (BY - 1);
+            let factors = _mm_set1_epi32((half << 16) | (i32::from(factor) & 0xffff));
             let low = _mm_unpacklo_epi16(vector, ones);
             let high = _mm_unpackhi_epi16(vector, ones);
             _mm_packs_epi32(

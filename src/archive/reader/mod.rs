@@ -470,7 +470,7 @@ impl Archive {
         Ok(games.map_or(0, |games| games.len()))
     }
 
-    /// Reads a game that positions list; [`kept_game`](epdb_chess::codec::kept_game) decodes the bytes.
+    /// Reads a game that is listed in records of positions; [`kept_game`](epdb_chess::codec::kept_game) decodes the bytes.
     /// `None` if the archive does not keep the game.
     ///
     /// # Errors

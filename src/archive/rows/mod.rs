@@ -240,9 +240,12 @@ impl<'a> RowRef<'a> {
         let row = self.row()?;
         let is_row_alone = row.place().is_none();
         let rest = if is_row_alone { RowRest::parse(row) } else { None };
-        if rest.and_then(|rest| rest.write_text(row, out)).is_none() {
+        // It appends nothing if the row is unusual.
+        let is_written = rest.and_then(|rest| rest.write_text(row, out)).is_some();
+        if !is_written {
             epd::format(&self.record()?, &FormatOptions::default(), out);
         }
+        // If the file was cut meanwhile, the text is wrong.
         self.file.intact(Ok(()))
     }
 

@@ -352,13 +352,15 @@ impl Reach {
     /// Returns the number of these moves that come before a move to a shared square.
     #[inline(always)]
     fn before_rival(&self, playable: &Playable, role: Role, rival: Move) -> u16 {
+        // The texts are compared after the letter of the piece. Captures begin with `x`, after all others.
         let (quiet, _) = self.split(playable);
-        // A text that names the origin begins with its file, and sorts among the destinations. A
-        // text that begins with a rank sorts before all of them.
         let file = rival.from.file();
         let before_it = match Origin::new(playable, role, rival) {
+            // `b1d2` comes after the squares up to `b1`.
             Origin { file: true, rank: true } => before(rival.from),
+            // `bd2` comes after all squares of the files a and b: a digit sorts before a letter.
             Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
+            // `1d2` comes before every square.
             Origin { file: false, .. } => 0,
         };
         size(quiet & before_it)

@@ -177,8 +177,8 @@ impl Prefer {
     }
 }
 
-/// The merged operands of one opcode that is neither analysis nor a differing counter; `None` if
-/// the records are in conflict.
+/// The merged operands of one opcode; `None` if the records are in conflict. Analyses that differ and move counters
+/// that differ are not merged here: they come from one record as a whole.
 fn reconcile(
     opcode: Opcode,
     old: Option<&[Operand]>,

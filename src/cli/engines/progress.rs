@@ -120,10 +120,11 @@ impl Counts {
             }
             Counted::Records => format!("{records} done"),
         };
-        for (count, what) in [(defective, "defective"), (failed, "failed")] {
-            if *count > 0 && (counted == Counted::Problems || what == "failed") {
-                text += &format!(", {count} {what}");
-            }
+        if counted == Counted::Problems && *defective > 0 {
+            text += &format!(", {defective} defective");
+        }
+        if *failed > 0 {
+            text += &format!(", {failed} failed");
         }
         if counted == Counted::Mates && self.against_mover > 0 {
             let against = many(self.against_mover, "record");

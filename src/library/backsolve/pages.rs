@@ -262,15 +262,16 @@ impl<T: Value> List<T> {
         if let Kept::Whole(whole) = &mut self.kept {
             let more = values.len().max(whole.capacity() / 2);
             if pages.reserve(self.access, more * size_of::<T>())? {
-                whole.reserve_exact(more + whole.capacity() - whole.len());
+                let capacity = whole.capacity() + more;
+                whole.reserve_exact(capacity - whole.len());
                 whole.extend_from_slice(values);
                 return Ok(());
             }
-            let whole = std::mem::take(whole);
+            let moved = std::mem::take(whole);
             self.kept = Kept::Paged { table: pages.tables.len(), len: 0 };
             pages.tables.push(Vec::new());
-            self.append(pages, &whole)?;
-            pages.whole_bytes -= whole.capacity() * size_of::<T>();
+            self.append(pages, &moved)?;
+            pages.whole_bytes -= moved.capacity() * size_of::<T>();
         }
         self.append(pages, values)
     }

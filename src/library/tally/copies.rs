@@ -339,14 +339,14 @@ impl SliceCopies {
     /// # Errors
     /// The slice has more or fewer games.
     pub(super) fn check(&self) -> Result<()> {
-        let SliceCopies { games, decided, .. } = self;
-        if games == decided {
-            Ok(())
-        } else {
-            Err(Error::new(format!(
-                "the slice has {decided} games, and the list of copies decides on {games}: list its games again"
-            )))
+        // One decision was taken for each game that was read.
+        let SliceCopies { games: listed, decided: read, .. } = self;
+        if read == listed {
+            return Ok(());
         }
+        Err(Error::new(format!(
+            "the slice has {read} games, and the list of copies is for {listed}: list its games again"
+        )))
     }
 }
 

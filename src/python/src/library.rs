@@ -399,8 +399,8 @@ impl Library {
         let position = positions::position(position)?;
         let lookup = self.lookup_file(py)?;
         let found = py.detach(|| {
-            let kept = listed(&records(&lookup, Query::from(&position))?);
-            let kept: Vec<_> = kept.iter().flat_map(|kept| kept.games()).collect();
+            let lists = listed(&records(&lookup, Query::from(&position))?);
+            let kept: Vec<_> = lists.iter().flat_map(|list| list.games()).collect();
             FoundGame::find(&kept, &position, |id| lookup.kept_game(id))
         });
         let playable = Playable::new(&position).ok();

@@ -169,7 +169,8 @@ pub(crate) fn merge(
 fn to_folder(folder: &Path, options: ShardOptions, force: bool) -> Result<ShardOptions> {
     let manifest = folder.join(MANIFEST);
     let options = if is_address(folder) { options.at_address(folder)? } else { options };
-    if !force && (options.replaces() || manifest.exists()) {
+    let exists = options.has_manifest() || manifest.exists();
+    if exists && !force {
         let error = Error::new("exists: force=True replaces it").in_source(name_of(&manifest));
         return Err(error.with_kind(ErrorKind::AlreadyExists));
     }

@@ -269,37 +269,33 @@ impl RemoteStream {
 
     /// Goes on after a broken connection.
     fn restart(&mut self, cause: Option<object_store::Error>) -> Result<()> {
-        let broken = |why: &str| {
-            let of = self.size.map_or_else(String::new, |size| format!(" of {size}"));
-            let what = format!("the connection broke at byte {}{of}{why}", self.at);
-            Error::new(what).in_source(Arc::clone(&self.object.name))
-        };
         self.restarts += 1;
         let is_slow = self.progress.time.elapsed() > RemoteSettings::get()?.patience();
         if self.restarts > RESTARTS || is_slow {
             let why = cause.map_or_else(String::new, |cause| {
                 format!(": {}", without_addresses(&cause.to_string(), &self.object.query))
             });
-            return Err(broken(&why));
-        }
-        if self.version.is_none() {
-            let why = match self.size {
-                Some(_) => "no ETag",
-                None => "no length",
-            };
-            return Err(broken(&format!(
-                ", and the server gives {why}, so that reading cannot go on: download the file"
-            )));
+            return Err(self.broken(&why));
         }
         self.request_rest()
     }
 
+    fn broken(&self, why: &str) -> Error {
+        let of = self.size.map_or_else(String::new, |size| format!(" of {size}"));
+        let what = format!("the connection broke at byte {}{of}{why}", self.at);
+        Error::new(what).in_source(Arc::clone(&self.object.name))
+    }
+
     /// Sends a request for the rest of the object, which must still have the same version.
     fn request_rest(&mut self) -> Result<()> {
-        let rest = GetRange::Offset(self.at);
-        let options = self.version.as_ref().map(|version| version.condition(rest));
-        let answer = self.object.get(options.unwrap_or_default())?;
-        if Version::of(&answer) != self.version {
+        let Some(version) = &self.version else {
+            let why = if self.size.is_some() { "no ETag" } else { "no length" };
+            return Err(self.broken(&format!(
+                ", and the server gives {why}, so that reading cannot go on: download the file"
+            )));
+        };
+        let answer = self.object.get(version.condition(GetRange::Offset(self.at)))?;
+        if Version::of(&answer).as_ref() != Some(version) {
             return Err(replaced().in_source(Arc::clone(&self.object.name)));
         }
         self.end = answer.range.end;

@@ -106,18 +106,19 @@ impl Reader {
     ) -> std::result::Result<(), E> {
         let mut queries = positions.into_iter().map(|query| self.keyed(query)).enumerate();
         let mut taken: Vec<NumberedQuery> = Vec::with_capacity(GROUP);
-        let mut absent = Vec::new();
+        // Queries whose block was not read before. They come last, sorted, so that each block is read once.
+        let mut of_unread_blocks = Vec::new();
         loop {
             taken.clear();
             taken.extend(queries.by_ref().take(GROUP).inspect(|(_, query)| self.prefetch(query)));
             if taken.is_empty() {
-                return self.visit_absent(absent, &mut visit);
+                return self.visit_unread_blocks(of_unread_blocks, &mut visit);
             }
             let mut group = Vec::with_capacity(GROUP);
             for asked in &taken {
                 match self.blocks.known(self.block_of(asked)) {
                     Some(block) => group.push((asked, block)),
-                    None => absent.push(*asked),
+                    None => of_unread_blocks.push(*asked),
                 }
             }
             if self.visit_group(&group, &mut visit)? == ControlFlow::Break(SkipTo::End) {
@@ -128,13 +129,13 @@ impl Reader {
 
     /// Looks up queries whose blocks are not cached. The queries are sorted by key, so that each
     /// block is read once, and in the order of the file.
-    fn visit_absent<E: From<StoreError>>(
+    fn visit_unread_blocks<E: From<StoreError>>(
         &self,
-        mut absent: Vec<NumberedQuery>,
+        mut queries: Vec<NumberedQuery>,
         visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<(), E> {
-        absent.sort_unstable_by_key(|(place, query)| (query.key(), *place));
-        for of_block in absent.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
+        queries.sort_unstable_by_key(|(place, query)| (query.key(), *place));
+        for of_block in queries.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
             let block = self.blocks.get(self.block_of(&of_block[0]), self.path());
             let block = self.intact(block)?;
             for chunk in of_block.chunks(GROUP) {

@@ -119,10 +119,12 @@ fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -
     let UsualFields { turn, castling, end, .. } = fields;
     let to_move = u64::from(turn == Color::White).wrapping_neg() & NUMBERS.white_to_move;
     let key = pieces.hash ^ NUMBERS.castling[usize::from(castling & 15)] ^ to_move;
+    // Bytes 0 to 7 are the occupied squares, 8 to 23 the codes, 47 is the length of the board, 48 to 55 are the key,
+    // and 56 to 63 the end. The instructions take their arguments from high to low.
     let codes = avx512::pack(codes);
-    let low =
-        _mm256_set_m128i(_mm_bsrli_si128::<8>(codes), _mm_unpacklo_epi64(pieces.occupied, codes));
-    // The length is the last byte of the board.
+    let occupied_and_first_codes = _mm_unpacklo_epi64(pieces.occupied, codes);
+    let other_codes = _mm_bsrli_si128::<8>(codes);
+    let low = _mm256_set_m128i(other_codes, occupied_and_first_codes);
     let len = (plain_len(pieces.count) as u64) << 56;
     let high = _mm256_set_epi64x(end as i64, key as i64, len as i64, 0);
     zerocopy::transmute!([avx512::bytes(low), avx512::bytes(high)])

@@ -94,7 +94,7 @@ impl Checksum {
         };
     }
 
-    /// Remembers that a record other than a checksum was read.
+    /// Takes another record. None may stand between the two checksum records.
     fn pass(&mut self) {
         if matches!(self, Checksum::Once(_)) {
             *self = Checksum::Damaged;

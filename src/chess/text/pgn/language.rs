@@ -87,16 +87,13 @@ impl Language {
             return text.to_vec();
         }
         let place_of = |byte: &u8| self.letters.iter().position(|it| *it == char::from(*byte));
-        let is_stray = |letter: &u8| match letter {
-            b'n' | b'r' | b'q' | b'k' => true,
-            _ => ENGLISH_LETTERS.contains(letter) && place_of(letter).is_none(),
-        };
         let english = text.iter().map(|letter| match place_of(letter) {
             Some(place) => ENGLISH_LETTERS[place],
-            None if is_stray(letter) => b'?',
+            None if ENGLISH_LETTERS.contains(letter) || b"nrqk".contains(letter) => b'?',
             None => *letter,
         });
         let mut english: Vec<u8> = english.collect();
+        // `bxc4` becomes `Pbxc4`, which nobody reads as the move of a bishop.
         if matches!(text, [b'b', second, ..] if !second.is_ascii_digit()) {
             english.insert(0, b'P');
         }

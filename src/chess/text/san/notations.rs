@@ -67,16 +67,19 @@ pub(crate) fn is_note(text: &[u8]) -> bool {
 fn split_notes(text: &[u8]) -> (&[u8], Vec<Note>) {
     let mut body = text;
     let mut notes = Vec::new();
-    let ends = |body: &[u8], mark: &[u8]| {
-        body.len().checked_sub(mark.len()).filter(|&end| body[end..].eq_ignore_ascii_case(mark))
-    };
-    while let Some((end, note)) =
-        NOTES.iter().find_map(|(mark, note)| Some((ends(body, mark)?, *note)))
+    while let Some((rest, note)) =
+        NOTES.iter().find_map(|(mark, note)| Some((without_end(body, mark)?, *note)))
     {
-        body = &body[..end];
+        body = rest;
         notes.push(note);
     }
     (body, notes)
+}
+
+/// The text before a mark at its end; `None` if it has another end.
+fn without_end<'t>(text: &'t [u8], mark: &[u8]) -> Option<&'t [u8]> {
+    let (rest, end) = text.split_at(text.len().checked_sub(mark.len())?);
+    if end.eq_ignore_ascii_case(mark) { Some(rest) } else { None }
 }
 
 /// Reads numeric notation: a digit for each file and rank, and a digit for a promotion. Castling is

@@ -256,15 +256,20 @@ fn restore_into(
     let mut lost = BTreeSet::new();
     match restored.and_then(|()| files.finish()) {
         Err(error) if error.downcast_ref().is_some_and(ArchiveError::is_damage) => {
-            // The files before the last one are complete.
-            let complete = files.begun - usize::from(files.output.take().is_some());
-            files.begun = complete;
+            // A file that is still open is dropped, and restored again.
+            let was_open = files.output.take().is_some();
+            let complete = if was_open { files.begun - 1 } else { files.begun };
+            let mut is_complete = false;
             archive.salvage_files(|piece| {
                 match piece {
-                    SalvagedFile::File(file) if file < complete => {}
-                    SalvagedFile::File(file) => files.begin(file)?,
-                    SalvagedFile::Bytes(bytes) if files.begun > complete => files.write(bytes)?,
-                    SalvagedFile::Bytes(_) => {}
+                    SalvagedFile::File(file) => {
+                        is_complete = file < complete;
+                        if !is_complete {
+                            files.begin(file)?;
+                        }
+                    }
+                    SalvagedFile::Bytes(_) if is_complete => {}
+                    SalvagedFile::Bytes(bytes) => files.write(bytes)?,
                     SalvagedFile::Lost(file) => {
                         files.output = None;
                         lost.insert(file);

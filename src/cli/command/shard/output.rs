@@ -66,7 +66,7 @@ impl ShardArgs {
         }
         let options = options.at_address(&self.output)?;
         anyhow::ensure!(
-            !options.replaces() || places::is_forced(),
+            !options.has_manifest() || places::is_forced(),
             Usage(format!("{} already exists: --force replaces it", manifest.display()))
         );
         Ok(options)

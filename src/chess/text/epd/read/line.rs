@@ -68,8 +68,8 @@ impl Reader<'_, '_> {
         Ok(Line::Record(record))
     }
 
-    /// Reports bytes that are not allowed in lines, and lines that are too long. Returns the line
-    /// without a byte order mark.
+    /// Reports bytes that are not allowed in lines, and lines that are too long. Returns the line without a byte
+    /// order mark. Control bytes stay in it; what reads it takes them for blanks.
     fn check_bytes<'a>(&mut self, line: &'a [u8]) -> Result<Word<'a>, Diagnostic> {
         let whole = Word { at: 0, text: line };
         if line.len() > SPEC_LINE_LIMIT {

@@ -263,15 +263,17 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
         let at = |at| vreinterpretq_u8_u16(vld1q_u16(places.as_ptr().add(at)));
         [at(0), at(8), at(16), at(24)]
     };
-    let bytes = |low, high| {
-        let codes = vandq_u8(vuzp1q_u8(low, high), vdupq_n_u8(15));
-        vqsubq_u8(codes, vdupq_n_u8(1))
+    // The low four bits of a place are its code plus 1; those of an unused place are 0, and stay 0.
+    let codes = |low, high| {
+        let codes_plus_1 = vandq_u8(vuzp1q_u8(low, high), vdupq_n_u8(15));
+        vqsubq_u8(codes_plus_1, vdupq_n_u8(1))
     };
-    let pairs = |codes| {
+    // Packs two neighbouring codes into a byte, the first in its low four bits.
+    let packed = |codes| {
         let pairs = vreinterpretq_u16_u8(codes);
         vmovn_u16(vorrq_u16(pairs, vshrq_n_u16::<4>(pairs)))
     };
-    let [low, high] = [bytes(eights[0], eights[1]), bytes(eights[2], eights[3])].map(pairs);
+    let [low, high] = [codes(eights[0], eights[1]), codes(eights[2], eights[3])].map(packed);
     let [low, high] = [low, high].map(|half| vget_lane_u64::<0>(vreinterpret_u64_u8(half)));
     u128::from(high) << 64 | u128::from(low)
 }
