@@ -166,9 +166,6 @@ impl Stored {
         let mut stored = Stored::default();
         for file in files {
             let Some(library) = streams.library(file)? else { continue };
-            if let CollectionFile::Store(local) = &library {
-                source::note_waiting(&name_of(file), local.path())?;
-            }
             let opened = library.opened()?;
             // Damage is found by `verify`.
             let about = opened.about().unwrap_or_default();
