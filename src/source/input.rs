@@ -566,8 +566,8 @@ pub(super) fn cannot_decode(compression: Compression, error: io::Error) -> io::E
             .to_string()
     } else {
         format!(
-            "the {format} data are damaged or cut off ({text}): `{format} -dc FILE | epdb ... -` reads \
-             what is before the damage"
+            "the {format} data are damaged or cut off ({text}), so the last lines before this place may be \
+             wrong too: `{format} -dc FILE` writes what is left"
         )
     };
     io::Error::new(error.kind(), what)

@@ -115,7 +115,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         })?;
     let tally = census.finish()?;
-    let file_bytes = file_bytes(&files, &args.read.streams)?;
+    // The bytes of games are no measure of records, and the other way round.
+    let is_mixed = games.games > 0 && tally.records > 0;
+    let file_bytes = if is_mixed { None } else { file_bytes(&files, &args.read.streams)? };
     let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     let are_games =
         games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
