@@ -662,7 +662,7 @@ fn verify_tells_damage_from_other_text() {
         assert_done(&done, status, &format!("a.epd: {verdict}\n"));
     }
     scratch.write("b.epd", "nonsense\n");
-    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged\n");
+    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged, 1 not read\n");
 }
 
 /// Variables of the environment that are not numbers in their range.
