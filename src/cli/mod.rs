@@ -135,7 +135,7 @@ enum Command {
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, with its records merged unless they contradict each other, or each game once",
+        about = "Write each position once, with its records merged (those in conflict stay), or each game once",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),

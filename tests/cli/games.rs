@@ -81,7 +81,7 @@ fn a_suite_is_written_as_games() {
 #[test]
 fn a_suite_comes_back_from_games() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    let fischer = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf -";
+    let fischer = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w KQkq -";
     let lines = [
         format!("{start}\n"),
         format!("{start} bm Nf3 d4 e4; id \"a\";\n"),

@@ -202,7 +202,7 @@ fn verify_finds_illegal_moves() {
         assert_eq!((done.out.as_str(), done.status), (verdicts, 1), "{}", done.err);
         let place = |text: &str| done.err.find(text).unwrap();
         assert!(
-            place("a.epd:26:28: warning[W-LEN-MOVE]: `Qh5`") < place("a.epd:1:"),
+            place("a.epd:26:32: warning[W-LEN-MOVE]: `Qh5`") < place("a.epd:1:"),
             "{}",
             done.err
         );
@@ -213,7 +213,7 @@ fn verify_finds_illegal_moves() {
     let quiet = scratch.run(&["verify", "-q", "a.epd"]);
     assert!(quiet.err.contains("`Qh5`") && !quiet.err.contains("a.epd:1:"), "{}", quiet.err);
     let json = scratch.run(&["verify", "--json", "a.epd"]).out;
-    assert!(json.contains("\"verdict\":\"illegal moves\",\"findings\":[\"26:28: "), "{json}");
+    assert!(json.contains("\"verdict\":\"illegal moves\",\"findings\":[\"26:32: "), "{json}");
 }
 
 /// A message says what is missing and what to do.

@@ -659,7 +659,7 @@ fn a_closed_standard_output_is_an_error() {
 fn verify_tells_damage_from_other_text() {
     let scratch = Scratch::with("a.epd", format!("# a suite\n{P} id x;\n"));
     for (profile, verdict, status) in [
-        ("strict", "not canonical", 1),
+        ("strict", "not canonical, 2 not read", 1),
         ("standard", "not standard text", 1),
         ("lenient", "no damage found, 1 warning", 0),
     ] {

@@ -318,7 +318,7 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "use another suffix"),
         (&["normalize", "a.epd", "--repairs", "x.epd"], "use another suffix"),
         (&["normalize", "a.epd", "-o", "x.edp"], "unknown suffix .edp: did you mean .epd?"),
-        (&["filter", "a.epd", "-o", "x.ep.gz"], "did you mean .epd?"),
+        (&["purge", "id", "a.epd", "-o", "x.ep.gz"], "did you mean .epd?"),
         (&["convert", "a.epd", "x.png", "--to", "pgn"], "did you mean .pgn?"),
         (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
         (&["import", "notes.txt", "a.epd"], "notes.txt"),

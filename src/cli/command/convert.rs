@@ -29,18 +29,15 @@ use epdb_source::{FileFormat, GameFormat, name_of};
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
 /// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
-/// .pgn, .pgc and .parquet. Names of text files may also end in .gz or .zst. Games, opening books and
+/// .pgn, .pgc and .parquet. Text may also end in .gz or .zst. Games, opening books and
 /// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions become
-/// one game. Without it, each record becomes a game with bm and pv as moves, which --suite turns back into the
-/// record. To add to a store, use `import`.
+/// one game. Without it, each record becomes a game, and --suite turns it back. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
   epdb convert games.pgn openings.epd --positions=0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
-  epdb convert sloppy.pgn export.pgn
-  epdb convert wac.epd wac.pgn
   epdb convert wac.pgn back.epd --suite")]
 pub(crate) struct Args {
     /// File to read; `-` is standard input
@@ -52,9 +49,8 @@ pub(crate) struct Args {
     /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, parquet, pgn or pgc
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
-    /// Read each game as a problem of a suite. Its first moves with `!` are bm (without any `!`, all first
-    /// moves), the first longer line is pv, Event is id. Comments before the first move become am, ce, dm and
-    /// c0 to c9
+    /// Read each game as a problem: first moves with `!` (or else all) are bm, a longer line is pv, Event is
+    /// id, and comments before the first move are am, ce, dm and c0 to c9
     #[arg(long, conflicts_with_all = ["tree", "chapters"])]
     suite: bool,
     #[command(flatten)]
@@ -78,14 +74,12 @@ pub(crate) struct Args {
 /// Options for writing one game that contains all lines.
 #[derive(clap::Args, Clone, Debug)]
 struct TreeArgs {
-    /// Write one game with variations. Games give all their lines; records give the moves in pm, bm, replies,
-    /// sm, tally and am. Main or most-played moves come first. Positions that no move reaches, as in a book for
-    /// one side, follow the legal moves that lead to them
+    /// Write one game with variations: all lines of games, or the moves in pm, bm, replies, sm, tally and am of
+    /// records (most-played first), and legal moves to positions that these miss
     #[arg(long)]
     tree: bool,
-    /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a
-    /// game of the input, or all records with the same number in the operation `chapter` (see
-    /// `epdb repertoire --chapters`)
+    /// Like --tree, but write one game for each chapter, with its tags. A chapter is a game of the input, or all
+    /// records with the same operation `chapter`
     #[arg(long, conflicts_with = "root")]
     chapters: bool,
     /// Begin the tree at this position [default: the start position]
@@ -94,8 +88,7 @@ struct TreeArgs {
     /// Cut the lines of the tree at this many plies [default: no limit]
     #[arg(long, value_name = "PLIES")]
     depth: Option<usize>,
-    /// Write the continuation of a position once. Where the position occurs again, a comment points
-    /// to the continuation
+    /// Write the continuation of a position once; elsewhere, a comment points to it
     #[arg(long)]
     once: bool,
     /// From tallies, use only moves that were played in at least N games

@@ -8,8 +8,8 @@ use super::records::{number, quoted};
 use super::tree::begin;
 use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::{
-    BuildError, CastlingDialect, Counters, Element, EpdRecord, Game, GameBuilder, Opcode, Operand,
-    Operation, Position, Start, UNKNOWN_TAG_VALUES,
+    BuildError, Counters, Element, EpdRecord, Game, GameBuilder, Opcode, Operand, Operation,
+    Position, Start, UNKNOWN_TAG_VALUES,
 };
 use epdb_chess::text::{CastlingForm, EnPassantForm, ParseOptions, epd, fen, san};
 
@@ -95,14 +95,6 @@ fn write(record: &EpdRecord, commanded: &[&Operation]) -> Result<Game, BuildErro
         if let Some(text) = record.text_of(opcode) {
             game.set_tag(tag, &String::from_utf8_lossy(&text))?;
         }
-    }
-    if record.dialect() == CastlingDialect::Shredder {
-        let mut fields = Vec::new();
-        let Counters { halfmove_clock, fullmove_number } = counters;
-        let form = CastlingForm::Shredder;
-        fen::format_fields(record.position(), form, EnPassantForm::Keep, &mut fields);
-        let fields = String::from_utf8_lossy(&fields);
-        game.set_tag("FEN", &format!("{fields} {halfmove_clock} {fullmove_number}"))?;
     }
     let mut commented = record.clone();
     for operation in commanded {
@@ -193,9 +185,6 @@ fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
 pub fn suite_record(game: &Game) -> EpdRecord {
     let Start { position, counters } = *game.start();
     let mut record = EpdRecord::new(position);
-    if let Some(Ok(set_up)) = game.tag("FEN").map(|fen| epdb_chess::parse_epd(fen.as_bytes())) {
-        record.set_dialect(set_up.dialect());
-    }
     for (opcode, tag) in TAGS {
         let value = game.tag(tag).filter(|value| *value != UNKNOWN_TAG_VALUES[0]);
         set(&mut record, opcode, value.map(quoted).into_iter().collect());
