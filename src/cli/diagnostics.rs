@@ -67,6 +67,8 @@ pub(crate) struct Tally {
     pub(crate) unread_evaluations: u64,
     /// Findings in opening books.
     pub(crate) book: BookFindings,
+    /// Operands that have to be legal moves and are not.
+    pub(crate) illegal_moves: u64,
 }
 
 impl Tally {
@@ -144,6 +146,8 @@ pub(crate) struct Diagnostics {
     repairs: Option<Output>,
     /// Errors of the current file as text, if they are listed.
     listed: Option<Vec<String>>,
+    /// The warnings of the file that is verified, if any. They are printed after its findings.
+    late_warnings: Option<Vec<String>>,
     /// Number of damaged parts of archives.
     damaged_parts: u64,
     /// True if more records may be lost than [`Tally::lost`].
@@ -161,6 +165,8 @@ pub(crate) struct Diagnostics {
 struct CodeCount {
     severity: Severity,
     count: u64,
+    /// Number of those that were found in the current file, if files are verified, or in all files.
+    in_file: u64,
     first: Place,
 }
 
@@ -191,6 +197,7 @@ impl Diagnostics {
             kept_in_output: InOutput::Nothing,
             repairs,
             listed: None,
+            late_warnings: None,
             damaged_parts: 0,
             has_lost_more: false,
             filter: None,
@@ -203,6 +210,19 @@ impl Diagnostics {
     /// Lists the errors from now on, and returns those that were listed since the last call.
     pub(crate) fn list_errors(&mut self) -> Vec<String> {
         self.listed.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// From now on, an illegal move in an operation is a finding, as an error is. The findings of a file are
+    /// printed before its warnings, and both are counted for each file.
+    pub(crate) fn begin_verified_file(&mut self) {
+        self.late_warnings = Some(Vec::new());
+        self.codes.values_mut().for_each(|code| code.in_file = 0);
+    }
+
+    /// Prints the warnings of the file that was verified.
+    pub(crate) fn end_verified_file(&mut self) {
+        let warnings = self.late_warnings.take().unwrap_or_default();
+        warnings.iter().for_each(|warning| print_line(warning));
     }
 
     /// Reports at the end the tags and private opcodes of the expression that no record had.
@@ -354,11 +374,14 @@ impl Diagnostics {
         let entry = self.codes.entry(diagnostic.code).or_insert_with(|| CodeCount {
             severity: diagnostic.severity,
             count: 0,
+            in_file: 0,
             first: place.clone(),
         });
-        let is_fatal = diagnostic.severity == Severity::Error
-            || diagnostic.code == codes::W_PGN_TRUNCATED
-            || self.deny_warnings;
+        let is_illegal_move = diagnostic.code == codes::W_LEN_MOVE && self.late_warnings.is_some();
+        self.tally.illegal_moves += u64::from(is_illegal_move);
+        let is_finding = diagnostic.severity == Severity::Error || is_illegal_move;
+        let is_fatal =
+            is_finding || diagnostic.code == codes::W_PGN_TRUNCATED || self.deny_warnings;
         if let Some(listed) = self.listed.as_mut().filter(|_| is_fatal) {
             match listed.len() {
                 ..MAX_LISTED => listed.push(format!("{}:{diagnostic}", place.number())),
@@ -366,16 +389,24 @@ impl Diagnostics {
                 _ => {}
             }
         }
-        let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
-        let is_shown = is_wanted && entry.count < self.shown;
+        let is_wanted = is_finding || !is_quiet();
+        let is_shown = is_wanted && entry.in_file < self.shown;
         entry.count += u64::from(diagnostic.findings);
-        if is_shown {
-            let advice = diagnostic.setting.map_or("", option);
-            if prints_json() {
-                print_object(&Found::new(place, diagnostic, advice))
-            } else {
-                print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
-            }
+        entry.in_file += u64::from(diagnostic.findings);
+        if !is_shown {
+            return Ok(());
+        }
+        let advice = diagnostic.setting.map_or("", option);
+        if prints_json() {
+            print_object(&Found::new(place, diagnostic, advice));
+            return Ok(());
+        }
+        let line = format!("{}:{}:{diagnostic}{advice}", place.source, place.number());
+        // All warnings of a large file would not fit into memory.
+        let is_late = !is_fatal && self.shown < u64::MAX;
+        match &mut self.late_warnings {
+            Some(warnings) if is_late => warnings.push(line),
+            _ => print_line(&line),
         }
         Ok(())
     }
@@ -399,7 +430,7 @@ impl Diagnostics {
             print_object(&Summary::new(&self.codes, &self.tally));
         } else if !self.codes.is_empty() && !is_quiet() {
             print_line(&format!("{:<18} {:<8} {:>10}  first at", "code", "", "count"));
-            for (code, CodeCount { severity, count, first }) in &self.codes {
+            for (code, CodeCount { severity, count, first, .. }) in &self.codes {
                 let severity = severity.to_string();
                 print_line(&format!(
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",

@@ -104,7 +104,7 @@ enum Command {
     #[command(alias = "info")]
     Stats(LazyHelp<stats::Args>),
     Count(LazyHelp<count::Args>),
-    #[command(alias = "validate")]
+    #[command(aliases = ["validate", "check", "lint"])]
     Verify(LazyHelp<verify::Args>),
     Diff(LazyHelp<diff::Args>),
 
@@ -135,7 +135,7 @@ enum Command {
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, with its records merged, or each game once",
+        about = "Write each position once, with its records merged (those in conflict stay), or each game once",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),

@@ -500,8 +500,8 @@ Objects, by command. Brackets show the fields of nested objects.
              openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard
-             text, not checked), findings (texts), warnings, games_without_checksum
+  verify     one per file: file, verdict (no damage found, illegal moves, damaged, not canonical,
+             not standard text, not checked), findings (texts), warnings, games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record

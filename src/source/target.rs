@@ -284,12 +284,7 @@ impl Target {
     /// The output fails or takes only games, or the record cannot be encoded.
     pub fn write(&mut self, record: &EpdRecord) -> Result<()> {
         match &mut self.kind {
-            Kind::Text { output, options } => {
-                self.bytes.clear();
-                self.lost.records += epd::format(record, options, &mut self.bytes);
-                self.bytes.push(b'\n');
-                Ok(output.write_all(&self.bytes)?)
-            }
+            Kind::Text { .. } => self.write_line(record, b"\n"),
             Kind::Stream(stream) => Ok(stream.write(record)?),
             Kind::Archive { writer, .. } => Ok(writer.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
@@ -434,6 +429,20 @@ impl Target {
             }
             _ => Err(Error::new("the output is not canonical text")),
         }
+    }
+
+    /// Writes a record as a line of text with this line end.
+    ///
+    /// # Errors
+    /// The output is not text, or fails.
+    pub fn write_line(&mut self, record: &EpdRecord, line_end: &[u8]) -> Result<()> {
+        let Kind::Text { output, options } = &mut self.kind else {
+            return Err(Error::new("the output is not text"));
+        };
+        self.bytes.clear();
+        self.lost.records += epd::format(record, options, &mut self.bytes);
+        self.bytes.extend_from_slice(line_end);
+        Ok(output.write_all(&self.bytes)?)
     }
 
     /// Writes canonical lines with their ends to a target that takes canonical lines. No line may

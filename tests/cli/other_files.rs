@@ -659,7 +659,7 @@ fn a_closed_standard_output_is_an_error() {
 fn verify_tells_damage_from_other_text() {
     let scratch = Scratch::with("a.epd", format!("# a suite\n{P} id x;\n"));
     for (profile, verdict, status) in [
-        ("strict", "not canonical", 1),
+        ("strict", "not canonical, 2 not read", 1),
         ("standard", "not standard text", 1),
         ("lenient", "no damage found, 1 warning", 0),
     ] {
@@ -667,7 +667,7 @@ fn verify_tells_damage_from_other_text() {
         assert_done(&done, status, &format!("a.epd: {verdict}\n"));
     }
     scratch.write("b.epd", "nonsense\n");
-    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged\n");
+    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged, 1 not read\n");
 }
 
 /// Variables of the environment that are not numbers in their range.

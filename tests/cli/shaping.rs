@@ -433,6 +433,15 @@ fn diff_shows_what_changed_and_nothing_else() {
         "{}",
         by_position.out
     );
+    let ignoring = scratch.run(&["diff", "old.epd", "new.epd", "--ignore", "bm,acms"]);
+    assert!(
+        ignoring.out.starts_with("! old.epd:2 new.epd:1 \"2\": added ce 5\n"),
+        "{}",
+        ignoring.out
+    );
+    assert!(ignoring.err.contains("no record has `acms`"), "{}", ignoring.err);
+    let only = scratch.run(&["diff", "old.epd", "new.epd", "--only", "c0"]);
+    assert!(only.err.contains("2 equal, 1 removed, 1 added, 0 changed"), "{}", only.err);
     let same = scratch.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
     assert_eq!((same.out.as_str(), same.status), ("", 0));
 }
@@ -627,6 +636,22 @@ fn edit_keeps_the_other_lines_byte_for_byte() {
         let made = of(&[&["a.epd"], args].concat());
         assert!(!made.contains("  id"), "{args:?}: {made}");
     }
+}
+
+/// A line that cannot be read stays too, and a changed line keeps its line end.
+#[test]
+fn edit_keeps_unreadable_lines_and_line_ends() {
+    let bad = format!("{START}  bm e4\r\n8/8/x bm e4;\r\n");
+    let scratch = Scratch::with("a.epd", format!("{PAWN} ce 5;\r\n{bad}{KINGS} ce 6;"));
+    let edit = ["edit", "a.epd", "--set", "ce=7", "--if", "ce > 0", "-o"];
+    let changed = format!("{PAWN} ce 7;\r\n{bad}{KINGS} ce 7;");
+    for output in ["b.epd", "a.epd"] {
+        let done = scratch.run(&[&edit[..], &[output]].concat());
+        assert!(done.status == 1 && done.err.contains("a.epd:3:"), "{}", done.err);
+        assert_eq!(scratch.text(output), changed);
+    }
+    let refused = scratch.run(&["edit", "a.epd", "--set", "bm="]);
+    assert!(refused.status == 2 && refused.err.contains("--drop bm"), "{}", refused.err);
 }
 
 #[test]
@@ -1040,6 +1065,9 @@ fn a_conflict_costs_only_the_contradicting_operations() {
     ] {
         let done = scratch.run(&["union", "a.epd", "b.epd", "c.epd", "--on-conflict", policy]);
         assert_eq!(done.out, format!("{position} {expected}\n"), "{policy}: {}", done.err);
+        let counted =
+            format!("2 in conflict with another one, resolved: the {policy} value counts");
+        assert!(done.err.contains(&counted), "{}", done.err);
         assert_eq!(
             done.err.matches("have the same position, but differ").count(),
             2,
