@@ -548,8 +548,12 @@ mod killed {
             }
             let scratch = with("go: !pid engine | !hang\n", &records(1));
             let engine = engine();
-            let mut child =
-                scratch.spawn(&["analyze", "a.epd", "--engine", &engine, "--nodes", "5"]);
+            let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("epdb"))
+                .args(call(&engine, &["o.epd"]))
+                .current_dir(scratch.path(""))
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
             while fs::read_to_string(scratch.path("engine")).unwrap_or_default().is_empty() {
                 assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
                 std::thread::yield_now();
@@ -559,7 +563,9 @@ mod killed {
             let number = child.id().to_string();
             let kill = std::process::Command::new("kill").args([signal, &number]).status();
             assert!(kill.unwrap().success());
-            child.wait().unwrap();
+            let err = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+            let advice = "stopped; o.epd.journal has the finished records: run the same command with --resume to continue\n";
+            assert_eq!(err.ends_with(advice), signal != "-KILL", "{signal} {err}");
             while is_alive(&process) {
                 std::thread::yield_now();
             }

@@ -39,9 +39,9 @@ use total::Total;
 ///
 /// If all games are between the same two players, the output names both, and the last lines are the total of
 /// the match: Elo and normalized Elo with their 95 % intervals, the likelihood of superiority (LOS) and, with
-/// --sprt, the LLR, by pairs or, if there are none, by games. `-` is a number that does not exist: if a player
-/// won all pairs, the interval reaches to a score of 100 %, to which no Elo belongs. The first player is White of
-/// the game with the lowest number in its tag Round or, without these tags, of the first game.
+/// --sprt, the LLR, by pairs or, if there are none, by games. `-` is a number that does not exist: all pairs
+/// have the same result, or the interval reaches a score of 0 or 100 %, to which no Elo belongs. The first player is
+/// White of the game with the lowest number in its tag Round or, without these tags, of the first game.
 ///
 /// With -o, the openings are written: the records of the book, or else the start positions.
 #[derive(clap::Args, Clone, Debug)]
