@@ -328,6 +328,7 @@ Tests of the board
   passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
                          squares; count(passed(white)) is their number
   iqp  iqp(white)        a side, or White, has this structure; `epdb help structures` lists all names
+  quiet                  the side to move is not in check, wins no piece by a capture at once, and cannot promote
   position('e4 c5')      this position, by moves or FEN. An en passant square counts only if a pawn can capture
                          there; epd == '...' compares the text
   flipcolor(E)           E as a whole, or its mirror image with swapped colours: pieces, sides, squares, moves, stm,

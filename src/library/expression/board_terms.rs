@@ -4,7 +4,7 @@ use super::board_test::{BoardNumber, BoardTest, Pieces, SetKind, SquareSet};
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::pattern::{self, Dialect, TextError};
 use super::pawns::{NamedPawnTerm, PAWN_TERMS};
-use super::structures::{STRUCTURES, Structure};
+use super::structures::{QUIET, STRUCTURES, Structure};
 use super::tree::{Term, Test};
 use crate::field::{BuiltinField, Field};
 use crate::flip::Mirror;
@@ -37,6 +37,11 @@ impl Parser<'_, '_> {
         }
         if let Some(structure) = STRUCTURES.iter().find(|structure| structure.name == name) {
             return self.structure(structure).map(|test| Some(Test::Board(test)));
+        }
+        if name == QUIET.name {
+            self.skip(1);
+            self.refuse_side(name)?;
+            return Ok(Some(Test::Board(BoardTest::Quiet)));
         }
         let Some((_, example)) = FUNCTIONS.iter().find(|(function, _)| *function == name) else {
             return Ok(None);
@@ -164,11 +169,8 @@ impl Parser<'_, '_> {
                 .error(format!("internal error: {} is not about the board", structure.name));
         };
         let Some(own) = structure.side else {
-            return if self.takes(TokenKind::Open) {
-                self.error(format!("`{}` has no side: write it alone", structure.name))
-            } else {
-                Ok(test)
-            };
+            self.refuse_side(structure.name)?;
+            return Ok(test);
         };
         let other = test.mirrored(Mirror::Colors);
         if !self.takes(TokenKind::Open) {
@@ -177,6 +179,13 @@ impl Parser<'_, '_> {
         let side = self.needed_side()?;
         self.expect(TokenKind::Close, "`)`")?;
         Ok(if side == own { test } else { other })
+    }
+
+    fn refuse_side(&mut self, name: &str) -> Parsed<()> {
+        if self.takes(TokenKind::Open) {
+            return self.error(format!("`{name}` has no side: write it alone"));
+        }
+        Ok(())
     }
 
     fn side(&mut self) -> Option<Color> {

@@ -22,6 +22,8 @@ pub(super) enum BoardTest {
     /// All of these castling rights exist.
     Castling(Vec<(Color, Side)>),
     Turn(Color),
+    /// The definition is in [`QUIET`](super::structures::QUIET).
+    Quiet,
     /// The position is this one, whatever the en passant squares are.
     Setup(Box<Position>),
 }
@@ -94,6 +96,7 @@ impl BoardTest {
                 rights.iter().all(|(color, side)| setup.may_castle(*color, *side))
             }
             BoardTest::Turn(color) => setup.turn == *color,
+            BoardTest::Quiet => is_quiet(&setup.board, setup.turn),
             BoardTest::Setup(position) => {
                 setup.board == *position.board() && *setup == Setup::from(&**position)
             }
@@ -208,15 +211,42 @@ fn forks(board: &Board, pieces: Pieces) -> u64 {
         let Some(piece) = board.piece_at(*square) else { return false };
         let enemies = board.color(!piece.color).bits() & !board.role(Role::Pawn).bits();
         let attacked = attacks_from(board, *square) & enemies;
-        let is_target = |target: &Square| {
-            let is_worth_more = |it: Piece| value_of(it.role) > value_of(piece.role);
-            board.piece_at(*target).is_some_and(is_worth_more)
-                || attackers(board, Pieces::of(!piece.color), target.bit()) == 0
-        };
-        attacked.count_ones() > 1 && Square::each(attacked).filter(is_target).count() > 1
+        attacked.count_ones() > 1
+            && Square::each(attacked).filter(|target| is_target(board, piece, *target)).count() > 1
     };
     let squares = pieces.on(board) & board.occupied().bits();
     Square::each(squares).filter(forks).fold(0, |set, it| set | it.bit())
+}
+
+/// Whether the enemy piece on a square is worth more than a piece that attacks it, or is not protected.
+fn is_target(board: &Board, attacker: Piece, target: Square) -> bool {
+    let is_worth_more = |it: Piece| value_of(it.role) > value_of(attacker.role);
+    board.piece_at(target).is_some_and(is_worth_more)
+        || attackers(board, Pieces::of(!attacker.color), target.bit()) == 0
+}
+
+fn is_quiet(board: &Board, turn: Color) -> bool {
+    let king = board.king(turn).map_or(0, Square::bit);
+    if attackers(board, Pieces::of(!turn), king) != 0 {
+        return false;
+    }
+    let enemies = board.color(!turn).bits();
+    Square::each(board.color(turn).bits()).all(|from| {
+        let Some(piece) = board.piece_at(from) else { return true };
+        let attacked = attacks_from(board, from) & enemies;
+        !may_promote(board, piece, from)
+            && !Square::each(attacked).any(|target| is_target(board, piece, target))
+    })
+}
+
+/// Whether a piece is a pawn before the last rank, and the square ahead is empty.
+fn may_promote(board: &Board, piece: Piece, from: Square) -> bool {
+    let ahead = match piece.color {
+        Color::White => from.bit() << 8,
+        Color::Black => from.bit() >> 8,
+    };
+    const LAST_RANKS: u64 = 0xff00_0000_0000_00ff;
+    piece.role == Role::Pawn && ahead & LAST_RANKS & !board.occupied().bits() != 0
 }
 
 /// The squares of a side's pieces that stand alone between their king and an enemy piece that would attack it.

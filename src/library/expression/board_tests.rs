@@ -333,6 +333,25 @@ fn forks_have_two_targets() {
     }
 }
 
+#[test]
+fn quiet_positions_have_no_check_no_winning_capture_and_no_promotion() {
+    for (line, is_quiet) in [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -", true),
+        // A check; a hanging knight, which only the side to move may take; a rook for a bishop; a promotion.
+        ("4k3/8/8/8/8/8/4r3/4K3 w - -", false),
+        ("4k3/8/8/3n4/4P3/8/8/4K3 w - -", false),
+        ("4k3/8/8/3n4/4P3/8/8/4K3 b - -", true),
+        ("4k3/4p3/3r4/8/5B2/8/8/4K3 w - -", false),
+        ("4k3/4p3/3b4/8/3R4/8/8/4K3 w - -", true),
+        ("8/P7/8/8/8/8/8/k3K3 w - -", false),
+        ("n7/P7/2k5/8/8/8/8/4K3 w - -", true),
+    ] {
+        assert_eq!(holds("quiet", line), is_quiet, "{line}");
+        assert!(!is_quiet || holds("flipcolor(quiet)", line), "{line}");
+    }
+    assert_eq!(Expression::parse("quiet").unwrap().pushdown(), Pushdown::All);
+}
+
 /// Every example of the page of structures, for both sides.
 #[test]
 fn every_structure_has_a_right_example_and_a_right_counterexample() {
@@ -342,8 +361,8 @@ fn every_structure_has_a_right_example_and_a_right_counterexample() {
     };
     let pawns = pawns::PAWN_TERMS.iter().map(|it| (it.name, it.examples));
     let structures = structures::STRUCTURES.iter().map(|it| (it.name, it.examples));
-    let fork = (structures::FORK.name, structures::FORK.examples);
-    for (name, [example, counterexample]) in pawns.chain(structures).chain([fork]) {
+    let others = [structures::FORK, structures::QUIET].map(|it| (it.name, it.examples));
+    for (name, [example, counterexample]) in pawns.chain(structures).chain(others) {
         assert!(holds(name, example), "{name}: {example}");
         assert!(holds(name, &flipped(example)), "{name}: {example}");
         assert!(!holds(name, counterexample), "{name}: {counterexample}");

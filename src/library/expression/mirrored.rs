@@ -192,6 +192,7 @@ impl BoardTest {
                 BoardTest::Castling(rights.collect())
             }
             BoardTest::Turn(color) => BoardTest::Turn(mirror.color(*color)),
+            BoardTest::Quiet => BoardTest::Quiet,
             BoardTest::Setup(position) => BoardTest::Setup(Box::new(mirror.position(position))),
         }
     }

@@ -158,24 +158,31 @@ pub(super) const STRUCTURES: [Structure; 16] = [
     },
 ];
 
-/// The term `fork`.
-pub(super) struct NamedSet {
+/// A term with its definition in words.
+pub(super) struct NamedTerm {
     pub(super) name: &'static str,
     meaning: &'static str,
     pub(super) examples: [&'static str; 2],
 }
 
-pub(super) const FORK: NamedSet = NamedSet {
+pub(super) const FORK: NamedTerm = NamedTerm {
     name: "fork",
     meaning: "pieces that attack two enemy pieces or more, pawns aside, each of which is worth more \
               (P 1, N and B 3, R 5, Q 9, K most) or not protected",
     examples: ["r3k3/2N2p2/8/8/8/8/5P2/4K3 b - -", "r3k3/2p2p2/8/3N4/8/8/5P2/4K3 b - -"],
 };
 
+pub(super) const QUIET: NamedTerm = NamedTerm {
+    name: "quiet",
+    meaning: "the side to move is not in check, none of its pieces attacks an enemy piece that is worth more or not \
+              protected, and none of its pawns can promote; en passant and pins do not count",
+    examples: ["4k3/4p3/3p4/5N2/8/8/5P2/4K3 w - -", "4k3/8/3p4/5N2/8/8/5P2/4K3 w - -"],
+};
+
 /// The names of all pawn terms and structures.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let pawns = PAWN_TERMS.iter().map(|term| term.name);
-    pawns.chain(STRUCTURES.iter().map(|structure| structure.name))
+    pawns.chain([QUIET.name]).chain(STRUCTURES.iter().map(|structure| structure.name))
 }
 
 /// The named pawn terms and structures with their definitions and examples, for a page of help.
@@ -198,6 +205,8 @@ pub fn describe_structures() -> String {
         let Structure { name, meaning, definition, examples, .. } = *structure;
         describe(&mut text, name, meaning, Some((None, definition)), examples);
     }
+    text.push_str("\nThe side to move: a test without a side\n");
+    describe(&mut text, QUIET.name, QUIET.meaning, None, QUIET.examples);
     text
 }
 
