@@ -223,6 +223,14 @@ fn lines_of_a_template_with_empty_fields_are_counted() {
     assert_eq!(lines, [evaluation(3), result]);
     let lines: Vec<String> = lack(&["--game-tags", "--game-evals"]);
     assert_eq!(lines, [evaluation(2)]);
+    // Of a game itself, quiet positions with an evaluation, as in the guide.
+    let quiet = ["table", "g.pgn", "--positions", "--where", "quiet && eval >= -2000"];
+    let bullet = ["--template", "{fen} | {eval:white} | {result}"];
+    let done = scratch.run(&[&quiet[..], &bullet].concat());
+    assert_eq!(
+        (done.out, done.err.contains("without")),
+        (format!("{AFTER_E4} 0 1 | 20 | 1.0\n"), false)
+    );
 }
 
 /// An opcode has one type, in every command that prints JSON.
