@@ -170,6 +170,17 @@ struct CodeCount {
     first: Place,
 }
 
+/// Maximum number of equal findings that are printed.
+pub(crate) fn shown_findings(args: &FormArgs) -> u64 {
+    if args.all_warnings || prints_json() {
+        u64::MAX
+    } else if io::stderr().is_terminal() {
+        SHOWN_ON_TERMINAL
+    } else {
+        SHOWN
+    }
+}
+
 impl Diagnostics {
     /// Opens the files in the arguments and starts the threads.
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
@@ -183,13 +194,7 @@ impl Diagnostics {
         }
         Ok(Diagnostics {
             codes: BTreeMap::new(),
-            shown: if args.all_warnings || prints_json() {
-                u64::MAX
-            } else if io::stderr().is_terminal() {
-                SHOWN_ON_TERMINAL
-            } else {
-                SHOWN
-            },
+            shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,

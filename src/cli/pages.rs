@@ -440,7 +440,9 @@ the opponent uses. nodes = N and depth = PLIES limit the search, for all players
 clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
 the players listed first get the byes, all in the first round. The two times of silences are 5 s by default, or 0 s
 if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
-LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
+LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs. A `-` is a
+number that does not exist: all pairs have the same result, or the interval reaches a score of 0 or 100 %. Players that
+crashed, overstepped their time or made an illegal move are named below the table.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),

@@ -203,6 +203,36 @@ fn templates_are_filled() {
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
 }
 
+/// Lines that lack a field are counted, and the option is named that keeps the field of a game.
+#[test]
+fn lines_of_a_template_with_empty_fields_are_counted() {
+    let scratch = Scratch::with("g.pgn", "[Result \"1-0\"]\n\n1. e4 {[%eval 0.2]} e5 1-0\n");
+    let template = ["--template", "{fen} | {ce:white} | {result}"];
+    let lack = |options: &[&str]| {
+        let convert = [&["convert", "g.pgn", "r.epd", "--force", "--positions"], options].concat();
+        assert_eq!(scratch.run(&convert).status, 0);
+        let done = scratch.run(&[&["table", "r.epd"], &template[..]].concat());
+        assert_eq!((done.status, done.out.lines().count()), (0, 3), "{}", done.err);
+        done.err.lines().filter(|line| line.contains(" without `")).map(String::from).collect()
+    };
+    let of = |option: &str| format!("{option} keeps it when games become records");
+    let evaluation =
+        |count: u8| format!("epdb: {count} of 3 lines without `ce:white`: {}", of("--game-evals"));
+    let result = format!("epdb: 3 of 3 lines without `result`: {}", of("--game-tags"));
+    let lines: Vec<String> = lack(&[]);
+    assert_eq!(lines, [evaluation(3), result]);
+    let lines: Vec<String> = lack(&["--game-tags", "--game-evals"]);
+    assert_eq!(lines, [evaluation(2)]);
+    // Of a game itself, quiet positions with an evaluation, as in the guide.
+    let quiet = ["table", "g.pgn", "--positions", "--where", "quiet && eval >= -2000"];
+    let bullet = ["--template", "{fen} | {eval:white} | {result}"];
+    let done = scratch.run(&[&quiet[..], &bullet].concat());
+    assert_eq!(
+        (done.out, done.err.contains("without")),
+        (format!("{AFTER_E4} 0 1 | 20 | 1.0\n"), false)
+    );
+}
+
 /// An opcode has one type, in every command that prints JSON.
 #[test]
 fn operands_have_one_json_type() {
