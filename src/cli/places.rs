@@ -12,10 +12,11 @@ use clap::{ArgMatches, Command};
 
 use epdb_archive::{Archive, ArchiveError};
 use epdb_base::new_file::destination;
-use epdb_source::{FileFormat, format_of_file, name_of};
+use epdb_source::{DeltaPath, FileFormat, format_of_file, name_of};
+use epdb_store::{StoreOptions, waiting_records};
 
 use super::outcome::Usage;
-use super::terminal::many;
+use super::terminal::{many, note};
 
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 7] =
@@ -23,6 +24,8 @@ const OUTPUTS: [&str; 7] =
 /// The argument for the output. It may name an input, which is then read to its end before it is replaced.
 const RESULT: &str = "output";
 
+/// The command that merges the records of an interrupted import first.
+const IMPORTING: &str = "import";
 /// Names of the commands that take some records of their inputs.
 const TAKING_SOME: [&str; 7] =
     ["filter", "sample", "get", "search", "subtract", "intersect", "split"];
@@ -220,6 +223,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     let others = ids.filter(|id| !OUTPUTS.contains(id) && is_given(id));
     files().inputs.extend(Identity::of_stdin());
     for input in others.flat_map(|id| values(matches, id)) {
+        if command.get_name() != IMPORTING {
+            note_waiting(&input);
+        }
         let Some(identity) = Identity::of(&input) else { continue };
         files().inputs.insert(identity.clone());
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
@@ -232,6 +238,26 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         }
     }
     Ok(())
+}
+
+/// Reports the records of an interrupted import that wait beside a store, or beside a delta. They are in no answer.
+fn note_waiting(input: &Path) {
+    let store = DeltaPath::parse(input).map_or(input.to_path_buf(), |pair| pair.delta);
+    let mut runs = store.clone().into_os_string();
+    runs.push(".runs");
+    if !Path::new(&runs).is_file() {
+        return;
+    }
+    // Damage is reported by the command itself.
+    let waiting = waiting_records(&store, &StoreOptions::default()).unwrap_or(0);
+    if waiting > 0 {
+        let name = name_of(&store);
+        let verb = if waiting == 1 { "waits" } else { "wait" };
+        note!(
+            "{name}: {} of an interrupted import {verb} in {name}.runs: run that import again",
+            many(waiting, "record")
+        );
+    }
 }
 
 /// Values of an argument, unparsed.

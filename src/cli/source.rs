@@ -25,23 +25,6 @@ use epdb_source::{
     DeltaPath, Encode, EncodedRecords, FileFormat, Filter, Inputs, Item, Lines, Source,
     SourceOptions, Summary, is_address, is_stream, name_of,
 };
-use epdb_store::{StoreOptions, waiting_records};
-
-/// Reports the records of an interrupted import that wait beside a store.
-///
-/// # Errors
-/// The store is damaged or cannot be read.
-pub(crate) fn note_waiting(name: &str, store: &Path) -> anyhow::Result<()> {
-    let waiting = waiting_records(store, &StoreOptions::default())?;
-    if waiting > 0 {
-        let verb = if waiting == 1 { "waits" } else { "wait" };
-        note!(
-            "{name}: {} of an interrupted import {verb} in {name}.runs: run that import again",
-            many(waiting, "record")
-        );
-    }
-    Ok(())
-}
 
 /// A callback that takes games in order.
 type VisitGame<'v> = dyn FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'v;

@@ -288,6 +288,8 @@ impl FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
             [0x01 | 0x05, ..] => FileFormat::Pgc,
+            // An extension of ours, in an escape record.
+            [0x0a, _, _, b'p', b'g', b'c', b'x', b':', ..] => FileFormat::Pgc,
             _ => FileFormat::Epd,
         }
     }

@@ -9,7 +9,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
-use crate::cli::source::{self, OpenSource, Reading, Visited};
+use crate::cli::source::{OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
 use epdb_archive::{Archive, ArchiveError, Salvaged};
 use epdb_chess::error::Error;
@@ -170,9 +170,6 @@ fn check(
             let options =
                 StoreOptions { memory_bytes: args.memory.memory_bytes, ..Default::default() };
             match epdb_store::verify(local.path(), &options) {
-                Ok(found) if found.is_empty() => {
-                    return source::note_waiting(&findings.name, local.path());
-                }
                 Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
                 Err(error) => Err(local.failed(error).into()),
             }

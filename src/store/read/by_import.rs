@@ -17,7 +17,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 impl Reader {
     /// All records in order of their import numbers, without an index. All blocks are read several
     /// times. Each time, the next records are collected until the memory budget of the store is
-    /// used up. A record that is longer than the budget is returned alone.
+    /// used up. A record that is longer than the budget is returned alone. Damage is passed over: the first is an
+    /// error at the end.
     pub fn by_import(&self) -> ByImport<'_> {
         ByImport::new(self)
     }
@@ -37,6 +38,8 @@ pub struct ByImport<'r> {
     /// The lowest import number of the next window.
     from: u64,
     ended: bool,
+    /// The damage that was passed over.
+    damage: Option<StoreError>,
 }
 
 impl fmt::Debug for ByImport<'_> {
@@ -55,7 +58,7 @@ impl<'r> ByImport<'r> {
         let next = 0;
         let given = 0;
         let from = 0;
-        ByImport { reader, taken, window, next, given, from, ended: false }
+        ByImport { reader, taken, window, next, given, from, ended: false, damage: None }
     }
 
     /// The next record; `None` at the end and after an error.
@@ -65,7 +68,7 @@ impl<'r> ByImport<'r> {
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         while self.next == self.window.records.len() {
             if self.ended {
-                return None;
+                return self.damage.take().map(Err);
             }
             if let Err(error) = self.refill() {
                 self.end();
@@ -94,15 +97,18 @@ impl<'r> ByImport<'r> {
         self.window.begin(self.from, self.from.saturating_add(likely));
         let mut records = self.reader.by_key();
         while let Some(record) = records.next_encoded() {
-            let record = record?;
-            self.window.add_if_inside(record.number(), record.bytes());
+            match record {
+                Ok(record) => self.window.add_if_inside(record.number(), record.bytes()),
+                Err(error @ StoreError::Damaged { .. }) => self.damage = Some(error),
+                Err(error) => return Err(error),
+            }
         }
         self.window.sort();
         self.given += self.window.records.len() as u64;
         self.from = self.window.to;
         self.ended = self.given >= meta.records || self.from >= meta.next_import_number;
         self.next = 0;
-        if self.ended && self.given != meta.records {
+        if self.ended && self.given != meta.records && self.damage.is_none() {
             let what = format!(
                 "records with numbers of their own: {} recorded, {} found",
                 meta.records, self.given

@@ -1,5 +1,6 @@
 //! All records in order of their keys. All blocks and chunks are read. At the end their totals are
-//! compared with the meta row (the header of the store), so that no record is lost silently.
+//! compared with the meta row (the header of the store), so that no record is lost silently. Damage is an error
+//! at the end too: what is sound comes first.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub struct ByKey<'r> {
     block: Option<OpenBlock<'r>>,
     overflow: Option<OverflowRecords>,
     found: Totals,
+    /// The first damage that was passed over.
+    damage: Option<StoreError>,
 }
 
 impl fmt::Debug for ByKey<'_> {
@@ -143,10 +146,17 @@ impl OpenBlock<'_> {
 
 impl Reader {
     /// All records, in order of position key, packed board and import number. At the end the totals
-    /// are compared with those in the header of the store.
+    /// are compared with those in the header of the store. Damage is passed over: the first is an error at the end.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
-        ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
+        ByKey {
+            reader: self,
+            next_block: Some(0),
+            block: None,
+            overflow: None,
+            found,
+            damage: None,
+        }
     }
 
     /// The record with an import number; `None` if no record has this number. The number of a
@@ -190,26 +200,47 @@ impl ByKey<'_> {
     ///
     /// # Errors
     /// The errors of [`Matches::next_encoded`](crate::Matches::next_encoded). After the last record,
-    /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
-    /// store.
+    /// [`StoreError::Damaged`] if something was damaged, or if the totals of the records differ from those in the
+    /// header of the store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        if self.is_over() {
-            return None;
-        }
-        let record = self.advance();
-        match self.reader.intact(record) {
+        let (import_number, place) = match self.next_sound() {
+            Ok(next) => next?,
             Err(error) => {
                 self.end();
-                Some(Err(error))
+                return Some(Err(error));
             }
-            Ok(None) => None,
-            Ok(Some((import_number, place))) => {
-                let bytes = match &self.overflow {
-                    Some(overflow) => overflow.bytes(place)?,
-                    None => self.block.as_ref()?.block.view().data().get(place)?,
-                };
-                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
+        };
+        let bytes = match &self.overflow {
+            Some(overflow) => overflow.bytes(place)?,
+            None => self.block.as_ref()?.block.view().data().get(place)?,
+        };
+        Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
+    }
+
+    /// The next record, and its place in the block or the overflow that is open.
+    fn next_sound(&mut self) -> Result<Option<(u64, Range<usize>)>> {
+        while !self.is_over() {
+            let record = self.advance();
+            match self.reader.intact(record) {
+                Err(error @ StoreError::Damaged { .. }) => {
+                    self.damage.get_or_insert(error);
+                    self.pass_over_damage();
+                }
+                Ok(None) => break,
+                next => return next,
             }
+        }
+        self.damage.take().map_or(Ok(None), Err)
+    }
+
+    /// Goes on after the overflow, the bucket or the block that could not be read.
+    fn pass_over_damage(&mut self) {
+        if self.overflow.take().is_some() {
+            return;
+        }
+        if let Some(block) = &mut self.block {
+            block.bucket += 1;
+            block.cursor = BucketCursor::default();
         }
     }
 
@@ -252,11 +283,14 @@ impl ByKey<'_> {
             let Some(number) = self.next_block else { return Ok(None) };
             if number == self.reader.meta.blocks {
                 self.next_block = None;
-                self.compare()?;
+                if self.damage.is_none() {
+                    self.compare()?;
+                }
                 return Ok(None);
             }
-            self.open(number)?;
+            // Before it is opened, because a damaged block is passed over.
             self.next_block = Some(number + 1);
+            self.open(number)?;
         }
     }
 

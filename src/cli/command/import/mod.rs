@@ -18,7 +18,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::places;
 use crate::cli::settings;
-use crate::cli::source::{self, OpenSource};
+use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::{listed_counts, many, note};
 use epdb_library::delta::DeltaBase;
 use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
@@ -82,12 +82,25 @@ fn import_file(
     })?;
     match imported {
         Imported::Before(earlier) => {
+            read_for_rejects(args, file, diagnostics)?;
             let report = ImportReport::default();
             print_report(args, file, &report, &lines, Some(&earlier.source))
         }
         Imported::Records(report) => print_report(args, file, &report, &lines, None),
         Imported::Games(counted) => print_games(args, file, &counted),
     }
+}
+
+/// Saves what an earlier import of the file rejected: its file of rejects may be missing, and this command replaces
+/// it.
+fn read_for_rejects(args: &Args, file: &Path, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    if args.read.form.rejects.is_none() {
+        return Ok(());
+    }
+    let files = [file.to_path_buf()];
+    let reading = Reading::of(&files[..], &args.read, diagnostics);
+    let reading = if args.tally { reading.games_as_items() } else { reading };
+    reading.items(|_| Ok(ControlFlow::Continue(())))
 }
 
 /// Reports that a source was imported before in another form.
