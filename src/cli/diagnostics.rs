@@ -141,7 +141,7 @@ pub(crate) struct Diagnostics {
     allow_rejects: bool,
     /// True if truncated games count like complete ones.
     takes_cut_short: bool,
-    rejects: Option<Output>,
+    rejects: Option<Rejects>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
     /// Errors of the current file as text, if they are listed.
@@ -160,6 +160,29 @@ pub(crate) struct Diagnostics {
     comments: Comments,
     /// Counts of the lines.
     pub(crate) tally: Tally,
+}
+
+/// The file of `--rejects`. The last line of a source that lacks its end gets one before the text of the next source.
+struct Rejects {
+    file: Output,
+    last: u8,
+    is_new_source: bool,
+}
+
+impl Write for Rejects {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(&last) = bytes.last() else { return Ok(0) };
+        if std::mem::take(&mut self.is_new_source) && !matches!(self.last, b'\n' | b'\r') {
+            self.file.write_all(b"\n")?;
+        }
+        self.last = last;
+        self.file.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 struct CodeCount {
@@ -192,13 +215,15 @@ impl Diagnostics {
         if let Some(file) = &mut repairs {
             file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;
         }
+        let rejects = args.rejects.as_deref().map(create_file).transpose()?;
+        let rejects = rejects.map(|file| Rejects { file, last: b'\n', is_new_source: false });
         Ok(Diagnostics {
             codes: BTreeMap::new(),
             shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,
-            rejects: args.rejects.as_deref().map(create_file).transpose()?,
+            rejects,
             kept_in_output: InOutput::Nothing,
             repairs,
             listed: None,
@@ -307,6 +332,12 @@ impl Diagnostics {
     /// Reports the error of a rejected line.
     pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
         self.note(place, error)
+    }
+
+    /// The text that follows is that of another source.
+    pub(crate) fn begin_source(&mut self) {
+        self.comments.begin_source();
+        self.rejects.iter_mut().for_each(|rejects| rejects.is_new_source = true);
     }
 
     /// Counts a rejected line and keeps its bytes.
@@ -428,8 +459,9 @@ impl Diagnostics {
         }
         self.report_what_is_missing();
         let missing = self.player.as_ref().and_then(PlayerSearch::missing);
-        missing.iter().for_each(|missing| print_line(&format!("epdb: {missing}")));
-        self.rejects.map(Output::finish).transpose()?;
+        let others = self.player.as_ref().and_then(PlayerSearch::others);
+        missing.iter().chain(&others).for_each(|names| print_line(&format!("epdb: {names}")));
+        self.rejects.map(|rejects| rejects.file.finish()).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if prints_json() && !is_quiet() {
             print_object(&Summary::new(&self.codes, &self.tally));

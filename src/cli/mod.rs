@@ -283,8 +283,13 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
+const GROUPED: &str = "results by opening, year or player: epdb table --group-by ECO --agg games,score FILE (`epdb \
+                       classify` writes ECO and names of openings into games without them)";
+
 /// Options of other programs, with what to write instead.
-const MEANT_OPTIONS: [(&str, &str); 2] = [
+const MEANT_OPTIONS: [(&str, &str); 4] = [
+    ("--by", GROUPED),
+    ("--group-by", GROUPED),
     ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
     ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
 ];

@@ -629,7 +629,7 @@ fn edit_changes_some_records_in_place() {
     let before = scratch.text("suite.epd");
     let edit = ["edit", "suite.epd", "--set", "bm=d4", "-o", "suite.epd"];
     let refused = scratch.run(&[&edit[..], &["--where", "id == 'S.10'"]].concat());
-    let advice = "would lose 2 records that --where excludes; use --if instead of --where";
+    let advice = "would lose 2 records that --where excludes: use --if instead";
     assert!(refused.status == 2 && refused.err.contains(advice), "{}", refused.err);
     assert_eq!(scratch.text("suite.epd"), before);
     let done = scratch.run(&[&edit[..], &["--if", "id == 'S.10'"]].concat());
@@ -988,9 +988,11 @@ fn groups_have_totals() {
     assert_eq!(json, format!("{object}\n"));
     // A library has the games in its tallies.
     out(&scratch, &["tally", "g.pgn", "-o", "g.epb"]);
-    let by_side =
-        ["table", "--group-by", "stm", "--agg", "count,games,score", "--no-header", "g.epb"];
-    assert_eq!(out(&scratch, &by_side), "b\t3\t3\t0.5\nw\t2\t5\t0.5\n");
+    let what = "count,games,white,draws,black,score";
+    let by_side = ["table", "--group-by", "stm", "--agg", what, "--no-header", "g.epb"];
+    assert_eq!(out(&scratch, &by_side), "b\t3\t3\t1\t1\t1\t0.5\nw\t2\t5\t1\t2\t1\t0.5\n");
+    let by_eco = ["table", "g.pgn", "--group-by", "ECO", "--agg", "white,draws,black"];
+    assert_eq!(out(&scratch, &by_eco), "ECO\twhite\tdraws\tblack\nA40\t0\t0\t0\nB20\t1\t1\t1\n");
     assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
     assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
 }

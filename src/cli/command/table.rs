@@ -37,12 +37,13 @@ use epdb_source::{FileFormat, Item, Output};
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
   epdb table --columns fen,move,games,score --rows moves library.epdb
-  epdb table --group-by ECO,year --agg games,score games.pgn
+  epdb table --group-by ECO --agg games,white,draws,black,score games.pgn | sort -k2,2nr
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values for each group: count (default), games, score, min(F), max(F), mean(F), sum(F)
+    /// Values for each group: count (default), games, white, draws and black (their wins), score, min(F), max(F),
+    /// mean(F), sum(F)
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]

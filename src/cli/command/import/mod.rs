@@ -238,6 +238,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
         .into());
     }
     if exists && format_of_file(&args.store, None).is_ok_and(|it| it == FileFormat::Epa) {
+        ledgers::refuse_library(&args.store, &args.files, &args.read)?;
         return Err(Usage(format!(
             "{0} is an archive, and archives are not changed: `epdb pack {0} FILES -o NEW.epa` writes one with the \
              records of all",
