@@ -12,8 +12,8 @@ use super::value::{EvalContext, Number, Type, Value, joined};
 use epdb_chess::codec::{key, ordinal};
 use epdb_chess::model::rules::{Playable, en_passant_is_legal};
 use epdb_chess::model::{
-    Board, CastlingDialect, Color, EpdRecord, Opcode, Operand, Operands, Operation, Piece, Role,
-    StandardOpcode,
+    Board, CastlingDialect, Color, DOUBLE_FORFEIT, EpdRecord, GameResult, Opcode, Operand,
+    Operands, Operation, Piece, Role, Speed, StandardOpcode,
 };
 use epdb_chess::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 use epdb_chess::text::fields::CastlingText;
@@ -137,7 +137,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
     ),
     ("ep", BuiltinField::EnPassant, "en passant square, or '-'; in a game after every double step"),
     ("ep_legal", BuiltinField::EnPassantLegal, "a pawn can legally capture en passant"),
-    ("castling", BuiltinField::Castling, "castling rights as in FEN, or '-'"),
+    ("castling", BuiltinField::Castling, "castling rights as in FEN: 'KQkq' in this order, or '-'"),
     ("ply", BuiltinField::Ply, "number of plies before the position, by the fullmove number"),
     ("line", BuiltinField::Line, "line (or number of the record) in its source"),
     ("file", BuiltinField::File, "name of the source"),
@@ -150,7 +150,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
     ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),
-    ("speed", BuiltinField::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
+    ("speed", BuiltinField::Speed, "of a game: 'bullet', 'blitz' ... by TimeControl (see above)"),
     ("elo_min", BuiltinField::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
     ("elo_avg", BuiltinField::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
     ("plies", BuiltinField::Plies, "of a game: number of plies in its main line, with null moves"),
@@ -282,11 +282,7 @@ impl Field {
         match self {
             Field::BuiltinField(named) => named.kind(),
             Field::WhiteScore | Field::WhiteEvaluation | Field::Column(..) => Type::Number,
-            Field::Tag(name) => name.kind(),
-            Field::TagOrOperation(name, _) => match name.kind() {
-                Type::Text => Type::Any,
-                kind => kind,
-            },
+            Field::Tag(name) | Field::TagOrOperation(name, _) => name.kind(),
             Field::Uci(_) => Type::Text,
             Field::Operation(opcode) => match opcode.standard().map(|entry| entry.operands) {
                 None | Some(Operands::Any) => Type::Any,
@@ -304,6 +300,34 @@ impl Field {
                     | Operands::Identifier(_),
                 ) => Type::Text,
             },
+        }
+    }
+
+    /// Whether the values are like those of `ce`, so that large ones are mates.
+    pub(super) fn is_score(&self) -> bool {
+        match self {
+            Field::Operation(opcode) => {
+                let is_further =
+                    opcode.is_of_further_line() && opcode.as_bytes().starts_with(b"ce");
+                *opcode == Opcode::CE || is_further
+            }
+            Field::BuiltinField(BuiltinField::Annotation(AnnotationField::Evaluation))
+            | Field::WhiteScore
+            | Field::WhiteEvaluation => true,
+            _ => false,
+        }
+    }
+
+    /// The texts that the field can have, if they are few.
+    pub(super) fn words(&self) -> Vec<&'static str> {
+        match self {
+            Field::BuiltinField(BuiltinField::SideToMove) => vec!["w", "b"],
+            Field::BuiltinField(BuiltinField::Speed) => Speed::ALL.map(Speed::name).into(),
+            Field::Tag(name) | Field::TagOrOperation(name, _) if name.as_str() == "Result" => {
+                let results = GameResult::ALL.iter().map(|result| result.as_str());
+                results.chain([DOUBLE_FORFEIT]).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -274,7 +274,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, file, places)?;
             has_conflicts = tally.conflicts > 0;
-            let analyses = args.merge.shown_analyses();
+            let analyses = args.merge.shown_analyses("two analyses");
             let counts = [
                 (tally.duplicates, "duplicates left out"),
                 (tally.merged, "merged into earlier ones"),

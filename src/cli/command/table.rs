@@ -14,6 +14,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited, are_games};
+use crate::cli::terminal::{many, note};
 use epdb_chess::text::FormatOptions;
 use epdb_library::field::Field;
 use epdb_library::field::json_value;
@@ -38,7 +39,8 @@ use epdb_source::{FileFormat, Item, Output};
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values for each group: count (default), games, score, min(F), max(F), mean(F), sum(F)
+    /// Values for each group: count (default), games, score, min(F), max(F), mean(F), sum(F). Mates are left out of
+    /// means and sums of scores (ce, eval ...), but not of min and max, where ±32766 is a mate in one
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -217,6 +219,9 @@ impl Table<'_> {
     /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
+        if groups.mates() > 0 {
+            note!("epdb: {} not counted in sums and means", many(groups.mates(), "mate"));
+        }
         let form = self.form;
         let line = &mut self.line;
         let out = &mut self.out;
