@@ -284,10 +284,20 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
 }
 
 /// Options of other programs, with what to write instead.
-const MEANT_OPTIONS: [(&str, &str); 2] = [
+const MEANT_OPTIONS: [(&str, &str); 7] = [
     ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
     ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
+    ("-n", FIRST),
+    ("--limit", FIRST),
+    ("--head", FIRST),
+    ("--sort", SORTED),
+    ("--order-by", SORTED),
 ];
+
+const FIRST: &str =
+    "`epdb sample --first -n 10 FILE` writes the first records or games: pipe them to this command";
+const SORTED: &str =
+    "`epdb sort --by=FIELD FILE` writes records or games in order: pipe them to this command";
 
 /// Prints the error of a command line that cannot be parsed, or the help that it requests.
 fn refuse(error: clap::Error) -> Outcome {

@@ -82,7 +82,7 @@ pub enum BuiltinField {
     File,
     /// White's points in the game: 1, 0.5 or 0.
     Result,
-    /// The number of the game in a Parquet table, from 0.
+    /// The number of the game from 0, if it is known: that of [`EvalContext::game_number`], or in a Parquet table.
     GameNumber,
     /// The year of the tag `Date`, or else of `UTCDate`.
     Year,
@@ -146,7 +146,11 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
         BuiltinField::Result,
         "White's points: 1, 0.5 or 0; compare with these or with '1-0'",
     ),
-    ("game", BuiltinField::GameNumber, "of a Parquet table of positions: the number of the game"),
+    (
+        "game",
+        BuiltinField::GameNumber,
+        "of positions in Parquet, or of 'table': number of the game, from 0",
+    ),
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
     ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),
@@ -208,7 +212,11 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
         "of a tally: mean rating of the other side",
     ),
     ("years", BuiltinField::Tally(TallyField::Years), "of a tally: first and last year"),
-    ("move", BuiltinField::Tally(TallyField::Move), "with 'table --rows moves': the move"),
+    (
+        "move",
+        BuiltinField::Tally(TallyField::Move),
+        "with 'table --rows moves': the move; else that of sm",
+    ),
 ];
 
 /// Opcodes that are not in the standard, but that analysis writes.
@@ -604,8 +612,11 @@ impl BuiltinField {
             }
             BuiltinField::Result => return result(subject).map_or(Value::Missing, Value::Number),
             BuiltinField::GameNumber => {
-                let number = subject.table_row.and_then(|row| row.game);
-                return number.map_or(Value::Missing, |number| Value::whole(number.into()));
+                let in_table = || subject.table_row.and_then(|row| row.game);
+                return subject
+                    .game_number
+                    .or_else(in_table)
+                    .map_or(Value::Missing, |number| Value::whole(number.into()));
             }
             BuiltinField::Year => return Tags::new(subject).part_of_date(Date::year),
             BuiltinField::Month => return Tags::new(subject).part_of_date(Date::month),

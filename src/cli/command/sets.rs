@@ -164,7 +164,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let Pipe { files, read, output, .. } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let path = output.output.as_deref();
-    let form = form_of_list(args.json.then_some(TableForm::Json), path);
+    let form = form_of_list(args.json.then_some(TableForm::Json), path)?;
     let mut out = form.open(path, "a list of duplicates")?;
     let directory = temporary_directory();
     let memory_bytes = args.memory.memory_bytes;

@@ -22,7 +22,7 @@ use epdb_library::group::{Aggregate, Groups};
 use epdb_library::tally_field::tally_of;
 use epdb_library::value::Value;
 use epdb_library::value::{EvalContext, record_of_game};
-use epdb_source::{FileFormat, Item, Output};
+use epdb_source::{FileFormat, GameCounter, Item, Output};
 
 /// Write fields of records or games as a table, one line for each
 ///
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Write to this file when complete; .csv, .tsv, .json or .jsonl selects the form
+    /// Write to this file when complete; .csv, .tsv, .json, .jsonl or .ndjson selects the form
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ enum Part {
 }
 
 /// Suffixes of text that a template can make.
-const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "html", "htm"];
+const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "ndjson", "html", "htm"];
 
 fn parse_columns(list: &str) -> Result<Columns, String> {
     let column = |name: &str| {
@@ -241,7 +241,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     anyhow::ensure!(!has_games || args.rows == Rows::Records, NO_MOVES);
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let fields = args.fields();
-    let form = args.table_form();
+    let form = args.table_form()?;
     let mut table = Table {
         args,
         form,
@@ -266,10 +266,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         note_games(games, diagnostics.games_read());
     } else {
+        let mut games = GameCounter::default();
         reading.items(|item| {
             match item {
                 Item::Record { record, place, game, .. } => {
-                    table.write_rows(&EvalContext::new(&record, game, place))?;
+                    let game_number = game.map(|_| games.count(&record, place));
+                    let subject = EvalContext::new(&record, game, place);
+                    table.write_rows(&EvalContext { game_number, ..subject })?;
+                }
+                // It counts, so that a game has the same number with and without --where.
+                Item::LeftOut { record: Some(record), place, .. } => {
+                    games.count(&record, place);
                 }
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
@@ -285,12 +292,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 impl Args {
     /// The form in the arguments, or else the form that the suffix of the output shows.
-    fn table_form(&self) -> TableForm {
+    fn table_form(&self) -> anyhow::Result<TableForm> {
         match self.form {
-            Form { json: true, .. } => TableForm::Json,
-            Form { csv: true, .. } => TableForm::Csv,
-            Form { tsv: true, .. } => TableForm::Tsv,
-            _ => TableForm::from_name(self.output.as_deref()).unwrap_or(TableForm::Tsv),
+            Form { json: true, .. } => Ok(TableForm::Json),
+            Form { csv: true, .. } => Ok(TableForm::Csv),
+            Form { tsv: true, .. } => Ok(TableForm::Tsv),
+            _ if self.what.template.is_some() => Ok(TableForm::Tsv),
+            _ => TableForm::of_output(self.output.as_deref()),
         }
     }
 
