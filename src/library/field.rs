@@ -149,7 +149,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
     (
         "game",
         BuiltinField::GameNumber,
-        "of positions in Parquet, or of 'table': number of the game, from 0",
+        "number of the position's game, from 0: in Parquet and in 'table --positions'",
     ),
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
@@ -457,13 +457,22 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag, a nonstandard opcode, the column of a table or of a tally, so that only the user
-    /// knows whether records have it.
+    /// True if the field is a tag or made from tags, a nonstandard opcode, the column of a table or of a tally, so
+    /// that only the user knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_)
             | Field::TagOrOperation(..)
-            | Field::BuiltinField(BuiltinField::GameNumber | BuiltinField::Tally(_)) => true,
+            | Field::BuiltinField(
+                BuiltinField::GameNumber
+                | BuiltinField::Year
+                | BuiltinField::Month
+                | BuiltinField::Day
+                | BuiltinField::Speed
+                | BuiltinField::EloMin
+                | BuiltinField::EloAverage
+                | BuiltinField::Tally(_),
+            ) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::BuiltinField(_)
             | Field::Uci(_)

@@ -235,7 +235,7 @@ def test_a_field_that_no_record_has_is_a_warning(games: Path, suite: Path, tmp_p
         return [str(warning) for warning in warned(work)[1]]
 
     scan = epdb_chess.scan
-    game = "no record has `game` (of a Parquet table of positions: the number of the game): read the rows, and choose them by their column `game`"
+    game = "no record has `game` (number of the position's game, from 0: in Parquet and in 'table --positions'): read the rows, and choose them by their column `game`"
     assert texts(lambda: scan(games, where="game < 2").to_arrow()) == [game]
     assert texts(lambda: pa.table(scan(games, where="game < 2"))) == [game]
     assert texts(lambda: scan(games, where="game < 2").count()) == [game]
