@@ -1,9 +1,11 @@
 //! Diagnostics: printed to stderr, counted by code, and written to the files of rejects and
 //! repairs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use super::args::FormArgs;
 use super::comments::Comments;
@@ -30,6 +32,11 @@ const SHOWN: u64 = 20;
 
 /// Maximum number of errors that are listed.
 const MAX_LISTED: usize = 10_000;
+
+/// Maximum number of files whose rejected items are counted.
+const MAX_FILES: usize = 10_000;
+/// Number of files with the most rejected items that the summary names.
+const WORST_FILES: usize = 3;
 
 /// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -135,6 +142,8 @@ enum InOutput {
 /// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
+    /// The files with rejected items.
+    files: BTreeMap<Arc<str>, RejectedCount>,
     /// Number of printed diagnostics per code.
     shown: u64,
     deny_warnings: bool,
@@ -204,6 +213,13 @@ pub(crate) fn shown_findings(args: &FormArgs) -> u64 {
     }
 }
 
+/// Number of rejected items of a file, and the first option that would make one of them acceptable.
+#[derive(Default)]
+struct RejectedCount {
+    count: u64,
+    setting: Option<Setting>,
+}
+
 impl Diagnostics {
     /// Opens the files in the arguments and starts the threads.
     pub(crate) fn new(args: &FormArgs) -> anyhow::Result<Diagnostics> {
@@ -219,6 +235,7 @@ impl Diagnostics {
         let rejects = rejects.map(|file| Rejects { file, last: b'\n', is_new_source: false });
         Ok(Diagnostics {
             codes: BTreeMap::new(),
+            files: BTreeMap::new(),
             shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
@@ -331,6 +348,11 @@ impl Diagnostics {
 
     /// Reports the error of a rejected line.
     pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
+        if self.files.len() < MAX_FILES || self.files.contains_key(&place.source) {
+            let file = self.files.entry(Arc::clone(&place.source)).or_default();
+            file.count += 1;
+            file.setting = file.setting.or(error.setting);
+        }
         self.note(place, error)
     }
 
@@ -338,6 +360,24 @@ impl Diagnostics {
     pub(crate) fn begin_source(&mut self) {
         self.comments.begin_source();
         self.rejects.iter_mut().for_each(|rejects| rejects.is_new_source = true);
+    }
+
+    /// Lines about the files with the most rejected items, if there are several files with some.
+    fn worst_files(&self) -> Vec<String> {
+        if self.files.len() < 2 {
+            return Vec::new();
+        }
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by_key(|(_, rejected)| Reverse(rejected.count));
+        let shown = |(file, RejectedCount { count, setting }): &(&Arc<str>, &RejectedCount)| {
+            format!("{count} rejected in {file}{}", setting.map_or("", option))
+        };
+        let mut lines: Vec<_> = files.iter().take(WORST_FILES).map(shown).collect();
+        if let Some(others) = files.get(WORST_FILES..).filter(|others| !others.is_empty()) {
+            let count: u64 = others.iter().map(|(_, rejected)| rejected.count).sum();
+            lines.push(format!("{count} rejected in {}", many(others.len() as u64, "other file")));
+        }
+        lines
     }
 
     /// Counts a rejected line and keeps its bytes.
@@ -458,6 +498,7 @@ impl Diagnostics {
             self.report(&place, &warning)?;
         }
         self.report_what_is_missing();
+        let worst_files = self.worst_files();
         let missing = self.player.as_ref().and_then(PlayerSearch::missing);
         let others = self.player.as_ref().and_then(PlayerSearch::others);
         missing.iter().chain(&others).for_each(|names| print_line(&format!("epdb: {names}")));
@@ -476,6 +517,7 @@ impl Diagnostics {
                 ));
             }
             print_line(&self.tally.to_string());
+            worst_files.iter().for_each(|line| print_line(line));
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_damaged = self.damaged_parts > 0;

@@ -77,7 +77,7 @@ Tables of evaluations     .csv or .tsv with the column FEN and a score, as on Ka
                           recognised by its header
   ce                      column Evaluation, eval, score or cp: +56, -10, 0 or #-3; or column mate. A
                           file without the column line does not say from whose view: give --score-view
-                          white or --score-view mover
+                          white or --score-view mover. A column ce, as of `epdb table`, is the mover's
   pv, acd, acn            columns line, depth and knodes
 Opening books             Polyglot: recognised by .bin; for other names, give --from bin. A book stores
                           only keys of positions; epdb finds the positions by playing moves
@@ -368,11 +368,11 @@ Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
 A name that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
 counts as missing if its value is empty or ?.
-  White  Event  ECO ...       text
+  White  Event  ECO ...       text; Result is '1-0', '1/2-1/2', '0-1', '*' or '0-0'
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
-                              day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
-                              Date < '1992.06'. A comparison that depends on a missing part is
+                              day, 'YYYY.MM' for a month, or 'YYYY' for a year, also with - or /:
+                              Date == '1992', Date < '1992.06'. A comparison that depends on a missing part is
                               false: if Date is 1992.??.??, both Date < '1992.06' and
                               Date >= '1992.06' are false, but Date < '1993' is true.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It

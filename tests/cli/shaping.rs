@@ -164,6 +164,10 @@ fn the_suffix_of_a_table_says_its_form() {
         ("t.txt", "id\tstm\nb,c\tw\n"),
         ("t.json", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
         ("T.JSONL", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        ("t.ndjson", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        // It is no sharded archive, so it is replaced.
+        ("t.json", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        ("t", "id\tstm\nb,c\tw\n"),
     ] {
         let done = scratch.run(&[&table[..], &[name]].concat());
         assert_eq!((done.status, scratch.text(name).as_str()), (0, content), "{}", done.err);
@@ -185,14 +189,39 @@ fn the_suffix_of_a_table_says_its_form() {
         &[&table[..], &["x.csv.xz"]].concat(),
         &[&diff[..], &["x.csv"]].concat(),
         &[&diff[..], &["x.tsv", "--json"]].concat(),
+        &[&table[..], &["x.arrow"]].concat(),
+        &[&table[..], &["x.sqlite.gz"]].concat(),
+        &["dedupe", "--list", "a.epd", "-o", "x.xlsx"].to_vec(),
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(done.err.contains("use another suffix"), "{args:?}: {}", done.err);
+        let advice = ["use another suffix", "is not written with the suffix"];
+        assert!(advice.iter().any(|text| done.err.contains(text)), "{args:?}: {}", done.err);
         assert_eq!(scratch.names(), names, "{args:?}");
     }
     let template = ["table", "a.epd", "--template", "<p>{id}</p>", "-o", "x.html"];
     assert_eq!(scratch.run(&template).status, 0);
+}
+
+#[test]
+fn the_score_of_a_table_is_read_again() {
+    let lines = format!(
+        "{PAWN} ce -15; fmvn 1; hmvc 0;\n{AFTER_E4} ce 32766; fmvn 1; hmvc 0;\n{KINGS} 0 1\n"
+    );
+    let scratch = Scratch::with("a.epd", &lines);
+    for name in ["t.csv", "t.tsv", "t.json", "t.jsonl", "t.ndjson"] {
+        out(&scratch, &["table", "a.epd", "--columns", "ce,fen", "-o", name]);
+        assert_eq!(out(&scratch, &["normalize", name]), lines, "{name}");
+    }
+}
+
+#[test]
+fn positions_of_games_have_the_number_of_the_game_and_the_move() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. d4 *\n");
+    let table = ["table", "g.pgn", "--positions", "--columns", "game,ply,move", "--no-header"];
+    assert_eq!(out(&scratch, &table), "0\t0\te4\n0\t1\te5\n0\t2\t\n1\t0\td4\n1\t1\t\n");
+    let last = [&table[..], &["--where", "ply == 1"]].concat();
+    assert_eq!(out(&scratch, &last), "0\t1\te5\n1\t1\t\n");
 }
 
 #[test]
@@ -433,6 +462,12 @@ fn join_takes_operations_over() {
         "{}",
         done.err
     );
+
+    scratch.write("c.epd", format!("{START} ce 1;\n{START} ce 2;\n"));
+    let done = scratch.run(&["join", "a.epd", "c.epd", "--take", "ce", "--prefer", "first"]);
+    assert!(done.out.contains("ce 1;"), "{}", done.out);
+    let several = "1 with several analyses in the other source (--prefer first kept one)";
+    assert!(done.err.contains(several), "{}", done.err);
 }
 
 #[test]
@@ -995,6 +1030,12 @@ fn groups_have_totals() {
     assert_eq!(out(&scratch, &by_eco), "ECO\twhite\tdraws\tblack\nA40\t0\t0\t0\nB20\t1\t1\t1\n");
     assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
     assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
+    // A mate is no number of centipawns.
+    scratch.write("m.epd", format!("{PAWN} ce 20;\n{PAWN} ce 32000;\n{PAWN} ce 32766;\n"));
+    let scores = ["table", "--group-by", "stm", "--agg", "mean(ce),max(eval)", "m.epd"];
+    let done = scratch.run(&scores);
+    assert_eq!(done.out, "stm\tmean(ce)\tmax(eval)\nw\t16010.0\t32766\n");
+    assert!(done.err.contains("1 mate not counted in sums and means"), "{}", done.err);
 }
 
 #[test]

@@ -308,6 +308,10 @@ fn pages_are_found_by_name_and_similar_names_are_suggested() {
         "{}",
         reverse.err
     );
+    for (option, tip) in [("-n", "epdb sample --first"), ("--order-by", "epdb sort")] {
+        let done = scratch.run(&["table", "--columns", "id", option, "5"]);
+        assert!(done.status == 2 && done.err.contains(tip), "{option}: {}", done.err);
+    }
     let unknown = scratch.run(&["count", "--treads", "2"]);
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("--threads"), "{}", unknown.err);

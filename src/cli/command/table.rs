@@ -24,7 +24,7 @@ use epdb_library::group::{Aggregate, Groups};
 use epdb_library::tally_field::tally_of;
 use epdb_library::value::Value;
 use epdb_library::value::{EvalContext, record_of_game};
-use epdb_source::{FileFormat, Item, Output};
+use epdb_source::{FileFormat, GameCounter, Item, Output};
 
 /// Write fields of records or games as a table, one line for each
 ///
@@ -43,7 +43,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Values for each group: count (default), games, white, draws and black (their wins), score, min(F), max(F),
-    /// mean(F), sum(F)
+    /// mean(F), sum(F). Mates are left out of means and sums of scores (ce, eval ...), but not of min and max, where
+    /// ±32766 is a mate in one
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -62,7 +63,7 @@ pub(crate) struct Args {
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Write to this file when complete; .csv, .tsv, .json or .jsonl selects the form
+    /// Write to this file when complete; .csv, .tsv, .json, .jsonl or .ndjson selects the form
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -121,7 +122,7 @@ enum Part {
 }
 
 /// Suffixes of text that a template can make.
-const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "html", "htm"];
+const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "ndjson", "html", "htm"];
 
 fn parse_columns(list: &str) -> Result<Columns, String> {
     let column = |name: &str| {
@@ -262,6 +263,9 @@ impl Table<'_> {
     /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
+        if groups.mates() > 0 {
+            note!("epdb: {} not counted in sums and means", many(groups.mates(), "mate"));
+        }
         let form = self.form;
         let line = &mut self.line;
         let out = &mut self.out;
@@ -281,7 +285,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     anyhow::ensure!(!has_games || args.rows == Rows::Records, NO_MOVES);
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let fields = args.fields();
-    let form = args.table_form();
+    let form = args.table_form()?;
     let mut table = Table {
         args,
         form,
@@ -307,10 +311,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         note_games(games, diagnostics.games_read());
     } else {
+        let mut games = GameCounter::default();
         reading.items(|item| {
             match item {
                 Item::Record { record, place, game, .. } => {
-                    table.write_rows(&EvalContext::new(&record, game, place))?;
+                    let game_number = game.map(|_| games.count(&record, place));
+                    let subject = EvalContext::new(&record, game, place);
+                    table.write_rows(&EvalContext { game_number, ..subject })?;
+                }
+                // It counts, so that a game has the same number with and without --where.
+                Item::LeftOut { record: Some(record), place, .. } => {
+                    games.count(&record, place);
                 }
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
@@ -327,12 +338,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 impl Args {
     /// The form in the arguments, or else the form that the suffix of the output shows.
-    fn table_form(&self) -> TableForm {
+    fn table_form(&self) -> anyhow::Result<TableForm> {
         match self.form {
-            Form { json: true, .. } => TableForm::Json,
-            Form { csv: true, .. } => TableForm::Csv,
-            Form { tsv: true, .. } => TableForm::Tsv,
-            _ => TableForm::from_name(self.output.as_deref()).unwrap_or(TableForm::Tsv),
+            Form { json: true, .. } => Ok(TableForm::Json),
+            Form { csv: true, .. } => Ok(TableForm::Csv),
+            Form { tsv: true, .. } => Ok(TableForm::Tsv),
+            _ if self.what.template.is_some() => Ok(TableForm::Tsv),
+            _ => TableForm::of_output(self.output.as_deref()),
         }
     }
 

@@ -332,7 +332,7 @@ fn print_report(
             line_of(conflict.earlier)
         );
     }
-    let analyses = args.merge.shown_analyses();
+    let analyses = args.merge.shown_analyses("two analyses");
     let others = [
         (counts.dropped, "left out as duplicates"),
         (counts.replaced, "replaced"),
