@@ -177,7 +177,7 @@ impl RecordOutput {
     pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_tag(tag)?;
-        Ok(self.target.write_canonical(text)?)
+        Ok(self.target.write_canonical_lines(&[text, b"\n"].concat())?)
     }
 
     /// Writes one encoded record that was collected.
