@@ -437,16 +437,14 @@ Other keys
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb classify`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
-Without openings, games begin from the start position. The file of openings has positions or games in any format that
-epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true in
-openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
-the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
-clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. The two times of silences are 5 s by default, or 0 s
-if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
-LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs. A `-` is a
-number that does not exist: all pairs have the same result, or the interval reaches a score of 0 or 100 %. Players that
-crashed, overstepped their time or made an illegal move are named below the table.
+Openings (default: the start position) are positions or games in any format that epdb reads (`epdb help sources`). With
+by-round = true in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player
+gains the time that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one;
+without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the
+encounter. In a knockout, the players listed first get the byes, all in the first round. Both silences last 5 s by
+default, or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of
+the opening. Elo, LOS and SPRT use pairs of games from one opening, or else games. They are `-` if all pairs are equal,
+or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),

@@ -36,7 +36,7 @@ pub(crate) struct EngineArgs {
     pub(crate) resume: bool,
     /// If the output is an existing store that has another analysis of a position, keep the later one (the
     /// default), the first, the deepest, or that with the most nodes
-    #[arg(long, value_parser = word_of::<Prefer>(), value_name = "WHOSE", hide_possible_values = true)]
+    #[arg(long, value_parser = word_of::<Prefer>(), value_name = "WHOSE", help_heading = "Engines")]
     pub(crate) prefer: Option<Prefer>,
     #[command(flatten)]
     process: ProcessArgs,

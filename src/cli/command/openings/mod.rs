@@ -30,23 +30,19 @@ use total::Total;
 /// Show the results of games by opening, and the Elo of a match
 ///
 /// The opening of a game is the position of its FEN tag. Without this tag, it is the last position of the
-/// main line that is also in the book (--book), or else the usual start position.
+/// main line that is also in the book (--book), or else the usual start position. -o writes the openings.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score; the share of
 /// draws; and the pentanomial: the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points for the first player. A
 /// pair is two games of one opening between the same players with the colours swapped.
-/// Openings of the book come first, in the order of the book.
 ///
-/// If all games are between the same two players, the output names both, and the last lines are the total of
-/// the match: Elo and normalized Elo with their 95 % intervals, the likelihood of superiority (LOS) and, with
-/// --sprt, the LLR, by pairs or, if there are none, by games. `-` is a number that does not exist: all pairs
-/// have the same result, or the interval reaches a score of 0 or 100 %, to which no Elo belongs. The first player is
-/// White of the game with the lowest number in its tag Round or, without these tags, of the first game.
-///
-/// With -o, the openings are written: the records of the book, or else the start positions.
+/// In a match of two players, the first one is White of the game with the lowest number in its tag Round,
+/// otherwise of the first game. The total follows: Elo and normalized Elo with 95 % intervals, likelihood of
+/// superiority (LOS) and, with --sprt, LLR, by pairs or else games. `-`: the interval reaches 100 %, or all
+/// pairs are equal.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb openings match.pgn --player New --sprt elo0=0 elo1=5
+  epdb openings match.pgn --sprt elo0=0 elo1=5
   epdb openings match.pgn --book UHO.epd --where 'pairs >= 5 && draw_rate <= 0.9' -o good.epd")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
@@ -54,12 +50,11 @@ pub(crate) struct Args {
     /// Take the openings from this book: the positions of a file, or the last ones of its games
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
-    /// Show only openings for which this expression is true. It may use the fields games, pairs,
-    /// wins, draws, losses, unknown, score, draw_rate, p0 to p4 (the pentanomial), and all fields of
-    /// `epdb help where`, which refer to the opening's record in the book
+    /// Show only openings for which this expression is true: of games, pairs, wins, draws, losses, unknown,
+    /// score, draw_rate, p0 to p4 (the pentanomial), and the fields of its record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
-    /// Count only games of this player, and count its points
+    /// Count only games of this player, and count the player's points
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
     /// Print only the total of a match of two players, with --json as one object
