@@ -159,7 +159,7 @@ pub struct ImportConflict {
 pub struct AnalysisCounts {
     /// All of these records.
     pub differing: u64,
-    /// Those whose earlier analysis was deeper and is lost.
+    /// Records whose earlier analysis was deeper and is lost.
     pub deeper_replaced: u64,
 }
 

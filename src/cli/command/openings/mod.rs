@@ -29,8 +29,8 @@ use total::Total;
 
 /// Show the results of games by opening, and the Elo of a match
 ///
-/// The opening of a game is the position of its FEN tag. Without this tag, it is the last position of the
-/// main line that is also in the book (--book), or else the usual start position. -o writes the openings.
+/// The opening of a game is the position of its FEN tag. Without it, it is the last position of the
+/// main line that is also in the book (--book), else the start position. -o writes the openings.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score; the share of
 /// draws; and the pentanomial: the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points for the first player. A
