@@ -320,10 +320,10 @@ fn set_moves(record: &mut EpdRecord, lines: &[Line], has_command: bool) {
     let Ok(playable) = Playable::new(record.position()) else { return };
     let takes_all = !has_command && !lines.iter().any(|line| line.is_marked);
     let best = lines.iter().filter(|line| takes_all || line.is_marked);
-    let best = best.flat_map(|line| operands(playable.clone(), &line.moves[..1])).collect();
+    let best = best.flat_map(|line| operands(playable, &line.moves[..1])).collect();
     let is_pv = |line: &&Line| line.moves.len() > 1 || !takes_all && !line.is_marked;
     let pv = lines.iter().find(is_pv);
-    let pv = pv.map(|line| operands(playable.clone(), &line.moves)).unwrap_or_default();
+    let pv = pv.map(|line| operands(playable, &line.moves)).unwrap_or_default();
     set(record, Opcode::BM, best);
     set(record, Opcode::PV, pv);
 }
