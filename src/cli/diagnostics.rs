@@ -1,9 +1,11 @@
 //! Diagnostics: printed to stderr, counted by code, and written to the files of rejects and
 //! repairs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use super::args::FormArgs;
 use super::comments::Comments;
@@ -30,6 +32,11 @@ const SHOWN: u64 = 20;
 
 /// Maximum number of errors that are listed.
 const MAX_LISTED: usize = 10_000;
+
+/// Maximum number of files whose rejected items are counted.
+const MAX_FILES: usize = 10_000;
+/// Number of files with the most rejected items that the summary names.
+const WORST_FILES: usize = 3;
 
 /// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -135,13 +142,15 @@ enum InOutput {
 /// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
+    /// The files with rejected items.
+    files: BTreeMap<Arc<str>, RejectedCount>,
     /// Number of printed diagnostics per code.
     shown: u64,
     deny_warnings: bool,
     allow_rejects: bool,
     /// True if truncated games count like complete ones.
     takes_cut_short: bool,
-    rejects: Option<Output>,
+    rejects: Option<Rejects>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
     /// Errors of the current file as text, if they are listed.
@@ -162,12 +171,53 @@ pub(crate) struct Diagnostics {
     pub(crate) tally: Tally,
 }
 
+/// The file of `--rejects`. The last line of a source that lacks its end gets one before the text of the next source.
+struct Rejects {
+    file: Output,
+    last: u8,
+    is_new_source: bool,
+}
+
+impl Write for Rejects {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(&last) = bytes.last() else { return Ok(0) };
+        if std::mem::take(&mut self.is_new_source) && !matches!(self.last, b'\n' | b'\r') {
+            self.file.write_all(b"\n")?;
+        }
+        self.last = last;
+        self.file.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 struct CodeCount {
     severity: Severity,
     count: u64,
     /// Number of those that were found in the current file, if files are verified, or in all files.
     in_file: u64,
     first: Place,
+}
+
+/// Maximum number of equal findings that are printed.
+pub(crate) fn shown_findings(args: &FormArgs) -> u64 {
+    if args.all_warnings || prints_json() {
+        u64::MAX
+    } else if io::stderr().is_terminal() {
+        SHOWN_ON_TERMINAL
+    } else {
+        SHOWN
+    }
+}
+
+/// Number of rejected items of a file, and the first option that would make one of them acceptable.
+#[derive(Default)]
+struct RejectedCount {
+    count: u64,
+    setting: Option<Setting>,
 }
 
 impl Diagnostics {
@@ -181,19 +231,16 @@ impl Diagnostics {
         if let Some(file) = &mut repairs {
             file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;
         }
+        let rejects = args.rejects.as_deref().map(create_file).transpose()?;
+        let rejects = rejects.map(|file| Rejects { file, last: b'\n', is_new_source: false });
         Ok(Diagnostics {
             codes: BTreeMap::new(),
-            shown: if args.all_warnings || prints_json() {
-                u64::MAX
-            } else if io::stderr().is_terminal() {
-                SHOWN_ON_TERMINAL
-            } else {
-                SHOWN
-            },
+            files: BTreeMap::new(),
+            shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,
-            rejects: args.rejects.as_deref().map(create_file).transpose()?,
+            rejects,
             kept_in_output: InOutput::Nothing,
             repairs,
             listed: None,
@@ -301,7 +348,36 @@ impl Diagnostics {
 
     /// Reports the error of a rejected line.
     pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
+        if self.files.len() < MAX_FILES || self.files.contains_key(&place.source) {
+            let file = self.files.entry(Arc::clone(&place.source)).or_default();
+            file.count += 1;
+            file.setting = file.setting.or(error.setting);
+        }
         self.note(place, error)
+    }
+
+    /// The text that follows is that of another source.
+    pub(crate) fn begin_source(&mut self) {
+        self.comments.begin_source();
+        self.rejects.iter_mut().for_each(|rejects| rejects.is_new_source = true);
+    }
+
+    /// Lines about the files with the most rejected items, if there are several files with some.
+    fn worst_files(&self) -> Vec<String> {
+        if self.files.len() < 2 {
+            return Vec::new();
+        }
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by_key(|(_, rejected)| Reverse(rejected.count));
+        let shown = |(file, RejectedCount { count, setting }): &(&Arc<str>, &RejectedCount)| {
+            format!("{count} rejected in {file}{}", setting.map_or("", option))
+        };
+        let mut lines: Vec<_> = files.iter().take(WORST_FILES).map(shown).collect();
+        if let Some(others) = files.get(WORST_FILES..).filter(|others| !others.is_empty()) {
+            let count: u64 = others.iter().map(|(_, rejected)| rejected.count).sum();
+            lines.push(format!("{count} rejected in {}", many(others.len() as u64, "other file")));
+        }
+        lines
     }
 
     /// Counts a rejected line and keeps its bytes.
@@ -422,9 +498,11 @@ impl Diagnostics {
             self.report(&place, &warning)?;
         }
         self.report_what_is_missing();
+        let worst_files = self.worst_files();
         let missing = self.player.as_ref().and_then(PlayerSearch::missing);
-        missing.iter().for_each(|missing| print_line(&format!("epdb: {missing}")));
-        self.rejects.map(Output::finish).transpose()?;
+        let others = self.player.as_ref().and_then(PlayerSearch::others);
+        missing.iter().chain(&others).for_each(|names| print_line(&format!("epdb: {names}")));
+        self.rejects.map(|rejects| rejects.file.finish()).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if prints_json() && !is_quiet() {
             print_object(&Summary::new(&self.codes, &self.tally));
@@ -439,6 +517,7 @@ impl Diagnostics {
                 ));
             }
             print_line(&self.tally.to_string());
+            worst_files.iter().for_each(|line| print_line(line));
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_damaged = self.damaged_parts > 0;

@@ -283,11 +283,26 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
+const GROUPED: &str = "results by opening, year or player: epdb table --group-by ECO --agg games,score FILE (`epdb \
+                       classify` writes ECO and names of openings into games without them)";
+
 /// Options of other programs, with what to write instead.
-const MEANT_OPTIONS: [(&str, &str); 2] = [
+const MEANT_OPTIONS: [(&str, &str); 9] = [
+    ("--by", GROUPED),
+    ("--group-by", GROUPED),
     ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
     ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
+    ("-n", FIRST),
+    ("--limit", FIRST),
+    ("--head", FIRST),
+    ("--sort", SORTED),
+    ("--order-by", SORTED),
 ];
+
+const FIRST: &str =
+    "`epdb sample --first -n 10 FILE` writes the first records or games: pipe them to this command";
+const SORTED: &str =
+    "`epdb sort --by=FIELD FILE` writes records or games in order: pipe them to this command";
 
 /// Prints the error of a command line that cannot be parsed, or the help that it requests.
 fn refuse(error: clap::Error) -> Outcome {

@@ -17,7 +17,6 @@ use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::comments::CommentOrder;
 use super::diagnostics::{Diagnostics, report_never_met};
 use super::games::{GamePipe, GamesArgs};
-use super::ledgers;
 use super::outcome::Outcome;
 use super::record_output::RecordOutput;
 use super::source::{OpenSource, Reading, or_stdin, source_format};
@@ -167,9 +166,7 @@ impl Pipe {
     /// is true if the records are unchanged.
     pub(crate) fn open_output(&self, are_whole: bool) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.keep_ledger(&self.files, &self.read, || {
-            ledgers::of_records(&self.files, &self.read, are_whole)
-        })?;
+        output.keep_ledger_of_records(&self.files, &self.read, are_whole)?;
         Ok(output)
     }
 

@@ -146,6 +146,18 @@ impl RecordOutput {
         Ok(())
     }
 
+    /// Like [`RecordOutput::keep_ledger`], for records of the files as they are. `are_whole` is true if they are all
+    /// records, unchanged.
+    pub(crate) fn keep_ledger_of_records(
+        &mut self,
+        files: &[PathBuf],
+        read: &ReadArgs,
+        are_whole: bool,
+    ) -> anyhow::Result<()> {
+        ledgers::refuse_mixture(files, read)?;
+        self.keep_ledger(files, read, || ledgers::of_records(files, read, are_whole))
+    }
+
     /// Sets facts about the data, if the format of the output can hold them.
     pub(crate) fn set_about(&mut self, about: About) {
         self.target.set_about(about);
@@ -165,7 +177,7 @@ impl RecordOutput {
     pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_tag(tag)?;
-        Ok(self.target.write_canonical(text)?)
+        Ok(self.target.write_canonical_lines(&[text, b"\n"].concat())?)
     }
 
     /// Writes one encoded record that was collected.

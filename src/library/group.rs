@@ -32,6 +32,8 @@ use super::value::EvalContext;
 use super::value::{Number, Value, parse_key};
 use epdb_base::spill::Sorter;
 use epdb_chess::error::{Error, Result};
+use epdb_chess::model::GameCounts;
+use epdb_chess::model::score::Score;
 
 /// An aggregate of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,20 +42,26 @@ pub enum Aggregate {
     Count,
     /// The number of games: the games that a tally counts, and one for each record without a tally.
     Games,
+    /// The number of games that White won.
+    White,
+    /// The number of drawn games.
+    Draws,
+    /// The number of games that Black won.
+    Black,
     /// White's share of the points in games with a known result.
     Score,
-    /// The sum of a field.
+    /// The sum of a field, without mates: a mate is no number of centipawns.
     Sum(Field),
     /// The minimum of a field.
     Min(Field),
     /// The maximum of a field.
     Max(Field),
-    /// The mean of a field.
+    /// The mean of a field, without mates.
     Mean(Field),
 }
 
 impl Aggregate {
-    /// Parses `count`, `games`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in
+    /// Parses `count`, `games`, `white`, `draws`, `black`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in
     /// `mean(ce)`.
     ///
     /// # Errors
@@ -63,12 +71,16 @@ impl Aggregate {
         match text {
             "count" => return Ok(Aggregate::Count),
             "games" => return Ok(Aggregate::Games),
+            "white" => return Ok(Aggregate::White),
+            "draws" => return Ok(Aggregate::Draws),
+            "black" => return Ok(Aggregate::Black),
             "score" => return Ok(Aggregate::Score),
             _ => {}
         }
         let unknown = || {
             format!(
-                "`{text}`: expected count, games, score, sum(FIELD), min(FIELD), max(FIELD) or mean(FIELD)"
+                "`{text}`: expected count, games, white, draws, black, score, sum(FIELD), min(FIELD), \
+                 max(FIELD) or mean(FIELD)"
             )
         };
         let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
@@ -86,7 +98,12 @@ impl Aggregate {
     /// The field, if the aggregate has one.
     pub const fn field(&self) -> Option<&Field> {
         match self {
-            Aggregate::Count | Aggregate::Games | Aggregate::Score => None,
+            Aggregate::Count
+            | Aggregate::Games
+            | Aggregate::White
+            | Aggregate::Draws
+            | Aggregate::Black
+            | Aggregate::Score => None,
             Aggregate::Sum(field)
             | Aggregate::Min(field)
             | Aggregate::Max(field)
@@ -99,23 +116,39 @@ impl Aggregate {
         self.field().is_some_and(Field::is_of_record)
     }
 
-    fn sum_of(&self, subject: &EvalContext<'_>) -> Sum {
-        match self {
+    /// The part of a record in the aggregate; `None` for a mate, which does not count.
+    fn sum_of(&self, subject: &EvalContext<'_>) -> Option<Sum> {
+        Some(match self {
             Aggregate::Count => Sum { count: 1, ..Sum::default() },
-            Aggregate::Games => Sum { count: games(subject), ..Sum::default() },
-            Aggregate::Score => points(subject),
-            Aggregate::Sum(field)
-            | Aggregate::Min(field)
-            | Aggregate::Max(field)
-            | Aggregate::Mean(field) => {
+            Aggregate::Games => {
+                let games = counts_of(subject).map_or(1, |counts| counts.games());
+                Sum { count: games, ..Sum::default() }
+            }
+            Aggregate::White => Sum { count: results(subject).white, ..Sum::default() },
+            Aggregate::Draws => Sum { count: results(subject).draws, ..Sum::default() },
+            Aggregate::Black => Sum { count: results(subject).black, ..Sum::default() },
+            Aggregate::Score => {
+                let GameCounts { white, draws, black, .. } = results(subject);
+                let half_points = 2 * i128::from(white) + i128::from(draws);
+                Sum { count: white + draws + black, whole: half_points, ..Sum::default() }
+            }
+            Aggregate::Min(field) | Aggregate::Max(field) => {
                 field.value(subject).number().map_or(Sum::default(), Sum::new)
             }
-        }
+            Aggregate::Sum(field) | Aggregate::Mean(field) => match field.value(subject).number() {
+                Some(number) if field.is_score() && is_mate(number) => return None,
+                number => number.map_or(Sum::default(), Sum::new),
+            },
+        })
     }
 
     fn value(&self, sum: &Sum) -> Value<'static> {
         let number = match self {
-            Aggregate::Count | Aggregate::Games => Some(Number::Whole(sum.count.into())),
+            Aggregate::Count
+            | Aggregate::Games
+            | Aggregate::White
+            | Aggregate::Draws
+            | Aggregate::Black => Some(Number::Whole(sum.count.into())),
             Aggregate::Score => {
                 sum.mean().map(|half_points| half_points / 2.0).map(Number::rounded)
             }
@@ -128,23 +161,27 @@ impl Aggregate {
     }
 }
 
-fn games(subject: &EvalContext<'_>) -> u64 {
-    counts_of(subject).map_or(1, |counts| counts.games())
+/// Whether a value of `ce` is a mate.
+fn is_mate(ce: Number) -> bool {
+    match ce {
+        Number::Whole(ce) => !matches!(Score::from_ce(ce), Ok(Score::Centipawns(_))),
+        Number::Fraction(_) => false,
+    }
 }
 
-/// The half points of White, and the games with a known result.
-fn points(subject: &EvalContext<'_>) -> Sum {
-    match counts_of(subject) {
-        Some(counts) => Sum {
-            count: counts.white + counts.draws + counts.black,
-            whole: 2 * i128::from(counts.white) + i128::from(counts.draws),
-            ..Sum::default()
-        },
-        None => match Field::BuiltinField(BuiltinField::Result).value(subject).number() {
-            Some(points) => Sum::new(Number::Whole((2.0 * points.as_f64()) as i128)),
-            None => Sum::default(),
-        },
+/// The results of the games that a tally counts, or of one game.
+fn results(subject: &EvalContext<'_>) -> GameCounts {
+    if let Some(counts) = counts_of(subject) {
+        return counts;
     }
+    let mut counts = GameCounts::default();
+    match Field::BuiltinField(BuiltinField::Result).value(subject).number().map(Number::as_f64) {
+        Some(1.0) => counts.white = 1,
+        Some(0.5) => counts.draws = 1,
+        Some(0.0) => counts.black = 1,
+        _ => counts.unknown = 1,
+    }
+    counts
 }
 
 /// Sums of numbers. The sums of two parts can be added.
@@ -240,6 +277,7 @@ pub struct Groups {
     what: Vec<Aggregate>,
     /// Aggregates by the values of the fields.
     sums: HashMap<Vec<u8>, Vec<Sum>>,
+    mates: u64,
     memory_bytes: usize,
     used: usize,
     /// Sums that did not fit into memory. Their keys sort in the order of the values of the fields.
@@ -260,7 +298,13 @@ impl Groups {
         memory_bytes: usize,
     ) -> Groups {
         let sorter = Sorter::new(directory, memory_bytes / 2);
-        Groups { by, what, sums: HashMap::new(), memory_bytes: memory_bytes / 2, used: 0, sorter }
+        let memory_bytes = memory_bytes / 2;
+        Groups { by, what, sums: HashMap::new(), mates: 0, memory_bytes, used: 0, sorter }
+    }
+
+    /// Number of records, moves or games with a mate that does not count in a sum or mean.
+    pub const fn mates(&self) -> u64 {
+        self.mates
     }
 
     /// Adds a record, a move or a game.
@@ -272,7 +316,9 @@ impl Groups {
         for field in &self.by {
             put_value(&field.value(subject), &mut group);
         }
-        let new: Vec<Sum> = self.what.iter().map(|what| what.sum_of(subject)).collect();
+        let parts: Vec<_> = self.what.iter().map(|what| what.sum_of(subject)).collect();
+        self.mates += u64::from(parts.contains(&None));
+        let new: Vec<Sum> = parts.into_iter().map(Option::unwrap_or_default).collect();
         if let Some(sums) = self.sums.get_mut(&group) {
             sums.iter_mut().zip(&new).for_each(|(sum, new)| sum.add(new));
             return Ok(());
@@ -437,6 +483,26 @@ mod tests {
         let rows = rows("eco", &lines.map(String::from), 1 << 20);
         let wanted = ["A00 1 1 0.0 -5 -5  ", "B90 3 3 0.75 40 10 2 1.25", " 1 1    7 7.0"];
         assert_eq!(rows, wanted);
+    }
+
+    #[test]
+    fn mates_are_the_largest_scores_and_no_part_of_sums() {
+        let what = ["sum(ce)", "mean(ce:white)", "max(eval)", "min(ce2)", "mean(ce2)"];
+        let what = what.map(|what| Aggregate::parse(what).unwrap()).into();
+        let mut groups = Groups::new(Vec::new(), what, std::env::temp_dir(), 1 << 20);
+        for operations in ["ce 100; ce2 -32760;", "ce 32766;", "ce -32767; ce2 50;", "dm 3;"] {
+            let line = format!("4k3/8/8/8/8/8/8/4K3 b - - {operations}");
+            let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
+            groups.add(&EvalContext::from_record(&record)).unwrap();
+        }
+        assert_eq!(groups.mates(), 3);
+        let finished = groups.finish(|values| {
+            let numbers: Vec<_> = values.iter().map(|value| value.number().unwrap()).collect();
+            let shown = numbers.iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(shown, ["100", "-100.0", "32766", "-32760", "50.0"]);
+            Ok::<(), Error>(())
+        });
+        finished.unwrap();
     }
 
     #[test]

@@ -218,11 +218,11 @@ impl FileFormat {
         FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format of a source by its name. The suffix `.csv` shows no format, because a `.csv` file
-    /// may be a table of any kind.
+    /// The format of a source by its name. The suffixes `.csv` and `.json` show no format, because files of any kind
+    /// have them.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
         let format = FileFormat::of_suffix(source_suffix(path)?);
-        format.filter(|format| *format != FileFormat::LichessPuzzles)
+        format.filter(|format| !matches!(format, FileFormat::LichessPuzzles | FileFormat::Shards))
     }
 
     /// The format that the suffix of a name shows. A `.gz` or `.zst` at the end is ignored.
@@ -349,8 +349,10 @@ fn refuse_misspelt(path: &Path) -> Result<()> {
 }
 
 /// Suffixes of formats that are neither read nor written as records or games.
-const OTHER_SUFFIXES: [&str; 13] =
-    ["tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz"];
+const OTHER_SUFFIXES: [&str; 14] = [
+    "tsv", "ndjson", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar",
+    "tgz",
+];
 
 /// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
 /// ignored.

@@ -336,8 +336,9 @@ impl Target {
         }
         self.bytes.clear();
         record::write_text(bytes, &mut self.bytes)?;
+        self.bytes.push(b'\n');
         let line = std::mem::take(&mut self.bytes);
-        let written = self.write_canonical(&line);
+        let written = self.write_canonical_lines(&line);
         self.bytes = line;
         written
     }
@@ -415,22 +416,6 @@ impl Target {
         Ok(())
     }
 
-    /// Writes a canonical line to a target that takes canonical lines. The counters become
-    /// operations if the target writes counters as operations.
-    ///
-    /// # Errors
-    /// The output fails, or does not take canonical text.
-    pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
-        match &mut self.kind {
-            Kind::Text { output, options } if options.has_canonical_operations() => {
-                self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
-                write_lines(output, options, line)?;
-                Ok(output.write_all(b"\n")?)
-            }
-            _ => Err(Error::new("the output is not canonical text")),
-        }
-    }
-
     /// Writes a record as a line of text with this line end.
     ///
     /// # Errors
@@ -445,14 +430,16 @@ impl Target {
         Ok(output.write_all(&self.bytes)?)
     }
 
-    /// Writes canonical lines with their ends to a target that takes canonical lines. No line may
-    /// be longer than [`SPEC_LINE_LIMIT`].
+    /// Writes canonical lines with their ends to a target that takes canonical lines. The counters become
+    /// operations if the target writes counters as operations. A line longer than [`SPEC_LINE_LIMIT`] must be alone.
     ///
     /// # Errors
-    /// The errors of [`Target::write_canonical`].
+    /// The output fails, or does not take canonical text.
     pub fn write_canonical_lines(&mut self, lines: &[u8]) -> Result<()> {
         match &mut self.kind {
             Kind::Text { output, options } if options.has_canonical_operations() => {
+                let first = memchr::memchr(b'\n', lines).unwrap_or(lines.len());
+                self.lost.records.long_lines += u64::from(first > SPEC_LINE_LIMIT);
                 Ok(write_lines(output, options, lines)?)
             }
             _ => Err(Error::new("the output is not canonical text")),

@@ -66,6 +66,21 @@ fn numbers_agree_with_their_nouns() {
 }
 
 #[test]
+fn the_files_with_the_most_rejected_lines_are_named() {
+    let scratch = Scratch::with("good.epd", GOOD);
+    scratch.write("a.epd", "junk\n");
+    scratch.write("b.epd", "junk\n".repeat(2));
+    scratch.write("c.epd", "4k3/8/8/8/8/8/8/4K3 w - - ;5;25\n".repeat(4));
+    scratch.write("d.epd", "junk\n".repeat(3));
+    let done = scratch.run(&["count", "good.epd", "a.epd", "b.epd", "c.epd", "d.epd"]);
+    let wanted = "10 rejected\n4 rejected in c.epd; use --perft\n3 rejected in d.epd\n2 rejected in b.epd\n\
+                  1 rejected in 1 other file\n";
+    assert!(done.err.ends_with(wanted), "{}", done.err);
+    let one = scratch.run(&["count", "good.epd", "d.epd"]);
+    assert!(one.err.ends_with(", 3 rejected\n"), "{}", one.err);
+}
+
+#[test]
 fn codes_are_listed_with_their_meanings() {
     let scratch = Scratch::new();
     let page = scratch.run(&["help", "codes"]).out;

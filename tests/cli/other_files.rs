@@ -272,7 +272,7 @@ fn bytes_after_gzip_data() {
             with(&member[..member.len() - 5]),
             2,
             3,
-            "`gzip -dc FILE | epdb ... -` reads",
+            "`gzip -dc FILE` writes what is left",
         ),
     ] {
         let scratch = Scratch::with("a.epd.gz", &bytes);
@@ -312,7 +312,7 @@ fn messages_about_zstd_name_the_way_out() {
         ("whole.epd.zst", frame(&[0, 0x50]), ""),
         ("long.epd.zst", frame(&[0, 0xa0]), "`zstd -dc --long=31 FILE | epdb ... -`"),
         ("with.epd.zst", frame(&[1, 0x50, 7]), "`zstd -dc -D DICTIONARY FILE | epdb ... -`"),
-        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE | epdb ... -`"),
+        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE` writes what is left"),
     ] {
         let scratch = Scratch::with(name, bytes);
         let done = scratch.run(&["count", name]);

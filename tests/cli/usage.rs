@@ -300,12 +300,18 @@ fn pages_are_found_by_name_and_similar_names_are_suggested() {
             assert_eq!(scratch.run(&["help", page]).status, 0, "{word}: {page}");
         }
     }
+    let grouped = scratch.run(&["stats", "a.pgn", "--group-by", "ECO"]);
+    assert!(grouped.err.contains("epdb table --group-by ECO --agg"), "{}", grouped.err);
     let reverse = scratch.run(&["sort", "--reverse", "--by", "id"]);
     assert!(
         reverse.status == 2 && reverse.err.contains("\n  tip: a minus sign"),
         "{}",
         reverse.err
     );
+    for (option, tip) in [("-n", "epdb sample --first"), ("--order-by", "epdb sort")] {
+        let done = scratch.run(&["table", "--columns", "id", option, "5"]);
+        assert!(done.status == 2 && done.err.contains(tip), "{option}: {}", done.err);
+    }
     let unknown = scratch.run(&["count", "--treads", "2"]);
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("--threads"), "{}", unknown.err);

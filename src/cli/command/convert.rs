@@ -12,7 +12,6 @@ use crate::cli::command::import;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamePipe, game_format};
-use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
@@ -144,7 +143,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
-    output.keep_ledger(files, &args.read, || ledgers::of_records(files, &args.read, true))?;
+    output.keep_ledger_of_records(files, &args.read, true)?;
     output.set_about(about);
     // The counts of a library would be wrong without some of its records.
     let read = if output.is_library() { args.read.clone() } else { args.read.past_damage() };

@@ -164,7 +164,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let Pipe { files, read, output, .. } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let path = output.output.as_deref();
-    let form = form_of_list(args.json.then_some(TableForm::Json), path);
+    let form = form_of_list(args.json.then_some(TableForm::Json), path)?;
     let mut out = form.open(path, "a list of duplicates")?;
     let directory = temporary_directory();
     let memory_bytes = args.memory.memory_bytes;
@@ -274,7 +274,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, file, places)?;
             has_conflicts = tally.conflicts > 0;
-            let analyses = args.merge.shown_analyses();
+            let analyses = args.merge.shown_analyses("two analyses");
             let conflicts = match args.on_conflict {
                 OnConflict::Report => "in conflict with another one",
                 OnConflict::First => {

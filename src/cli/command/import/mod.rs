@@ -222,7 +222,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
 
 /// Checks that the first file is a store, or can become one.
 fn check_places(args: &Args) -> anyhow::Result<()> {
-    places::refuse_as_input(&args.store, &args.files)?;
+    places::refuse_as_input(&args.store, &args.files, "name another input")?;
     if !args.tally && args.counting.is_given() {
         let text = "counting options need --tally: add it, or omit them";
         return Err(Usage(text.into()).into());
@@ -238,6 +238,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
         .into());
     }
     if exists && format_of_file(&args.store, None).is_ok_and(|it| it == FileFormat::Epa) {
+        ledgers::refuse_library(&args.store, &args.files, &args.read)?;
         return Err(Usage(format!(
             "{0} is an archive, and archives are not changed: `epdb pack {0} FILES -o NEW.epa` writes one with the \
              records of all",
@@ -331,12 +332,13 @@ fn print_report(
             line_of(conflict.earlier)
         );
     }
-    let analyses = args.merge.shown_analyses();
+    let analyses = args.merge.shown_analyses("two analyses");
     let others = [
         (counts.dropped, "left out as duplicates"),
         (counts.replaced, "replaced"),
         (counts.merged, "merged into earlier ones"),
-        (report.analyses, analyses.as_str()),
+        (report.analyses.differing, analyses.as_str()),
+        (report.analyses.deeper_replaced, "that replaced a deeper one"),
         (counts.conflicts, "in conflict and kept"),
     ];
     let others = listed_counts(&others);

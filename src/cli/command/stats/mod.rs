@@ -37,7 +37,8 @@ use page::Page;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb stats suite.epdb --json
-  epdb stats library.epdb --html library.html")]
+  epdb stats library.epdb --html library.html
+  epdb table --group-by ECO --agg games,score games.pgn")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
