@@ -181,7 +181,7 @@ fn totals_of_a_library_say_that_it_keeps_some_games_only() {
             assert_eq!(numbers, [kept, kept, 4].map(Value::from), "{how:?}");
             let done = scratch.run(&[&search[..], &["-q"]].concat());
             let says_so =
-                done.out.contains("2 of 2 kept games match; the library counts 4 games\n");
+                done.out.contains("2 of 2 kept games match; 4 games were counted\n");
             assert_eq!(says_so, kept == 2, "{}", done.out);
         }
     }

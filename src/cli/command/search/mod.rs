@@ -323,7 +323,7 @@ impl<'a> Search<'a> {
         if not_kept > 0 {
             let kept = many(searched, "kept game");
             let counted = many(searched + not_kept, "game");
-            return format!("{matches} of {kept} match; the library counts {counted}");
+            return format!("{matches} of {kept} match; {counted} were counted");
         }
         let verb = if matches == 1 { "matches" } else { "match" };
         let copies = match self.games.copies {
