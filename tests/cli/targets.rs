@@ -855,7 +855,7 @@ fn an_input_is_not_replaced_by_some_of_its_records() {
         assert!(done.status == 2 && done.err.contains(told), "{args:?}: {}", done.err);
         assert!(scratch.text("a.epd") == lines && scratch.text("g.pgn") == games, "{args:?}");
     }
-    let done = scratch.run(&["filter", "g.pgn", "--where", "moves > 9", "-o", "g.pgn", "--force"]);
+    let done = scratch.run(&["filter", "g.pgn", "--where", "plies > 9", "-o", "g.pgn", "--force"]);
     assert!(done.status == 0 && scratch.text("g.pgn").is_empty(), "{}", done.err);
 }
 
