@@ -27,8 +27,7 @@ const RESULT: &str = "output";
 /// The command that merges the records of an interrupted import first.
 const IMPORTING: &str = "import";
 /// Names of the commands that take some records of their inputs.
-const TAKING_SOME: [&str; 7] =
-    ["filter", "sample", "get", "search", "subtract", "intersect", "split"];
+const TAKING_SOME: [&str; 6] = ["filter", "sample", "get", "search", "subtract", "intersect"];
 
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

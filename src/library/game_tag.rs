@@ -151,12 +151,10 @@ impl PlayerSearch {
     /// Adds a game.
     pub fn add(&mut self, game: &Game) {
         for (side, tag) in [(Color::White, "White"), (Color::Black, "Black")] {
-            if self.side.is_some_and(|wanted| wanted != side) {
-                continue;
-            }
             let value = game.tag(tag).unwrap_or_default();
+            let has_side = self.side.is_none_or(|wanted| wanted == side);
             let is_player = |name: &String| names_player(value.as_bytes(), name.as_bytes());
-            self.is_found |= self.names.iter().any(is_player);
+            self.is_found |= has_side && self.names.iter().any(is_player);
             self.count_if_near(value);
         }
     }

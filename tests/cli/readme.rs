@@ -91,6 +91,7 @@ fn with_files() -> Scratch {
     for name in ["games.pgn", "1991.pgn", "1992.pgn"] {
         scratch.write(name, &games);
     }
+    scratch.write("week.pgn", games.replace("1991", "1993"));
     scratch.write("white.pgn", include_str!("../samples/repertoire.pgn"));
     scratch.write("sloppy.pgn", games.replace("O-O", "0-0").replacen(" e4 ", " e2-e4! ", 1));
     for name in ["wac.sf16.epd", "wac.sf17.epd", "sts.sf16.epd", "sts.sf17.epd"] {

@@ -321,10 +321,9 @@ impl<'a> Search<'a> {
     fn summary(&self) -> String {
         let Search { matches, searched, not_kept, .. } = *self;
         if not_kept > 0 {
+            let kept = many(searched, "kept game");
             let counted = many(searched + not_kept, "game");
-            return format!(
-                "{matches} of the {searched} games that are kept; {counted} were counted"
-            );
+            return format!("{matches} of {kept} match; {counted} were counted");
         }
         let verb = if matches == 1 { "matches" } else { "match" };
         let copies = match self.games.copies {
