@@ -1,4 +1,4 @@
-//! Damage of an archive, and the records that are lost because of the damage.
+//! Damage of an archive or a store, and the records that are lost because of the damage.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,6 +23,8 @@ pub enum DamagedPart {
     /// The original order of the records of a segment. Without this part, the records can be read
     /// only in the order of their positions.
     Order,
+    /// Parts of a store.
+    Store,
 }
 
 /// A damaged part of an archive.
@@ -43,6 +45,12 @@ pub struct Damage {
 }
 
 impl Damage {
+    /// The damage of a store by which this many records are lost.
+    pub const fn of_store(records: u64) -> Damage {
+        let part = DamagedPart::Store;
+        Damage { part, number: 0, bytes: 0..0, first: 0, records, in_sequence: false }
+    }
+
     /// Returns the value that was read; `None` if the error is damage.
     ///
     /// # Errors
@@ -64,6 +72,9 @@ impl Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Damage { part, number, bytes, first, records, in_sequence } = self;
+        if *part == DamagedPart::Store {
+            return write!(f, "damaged: {records} of its records are lost; `verify` says where");
+        }
         let what = match part {
             DamagedPart::Block => "block",
             DamagedPart::Record => "record",
@@ -71,6 +82,7 @@ impl fmt::Display for Damage {
             DamagedPart::Frame => "frame",
             DamagedPart::Order => "order of records in segment",
             DamagedPart::End => "end of the file",
+            DamagedPart::Store => "store",
         };
         write!(f, "damaged: {what}")?;
         if *part != DamagedPart::End {

@@ -138,7 +138,8 @@ impl VerbatimWriter {
             limit: u32::MAX.into(),
         })?;
         put_sized(name.as_bytes(), &mut self.names);
-        self.end_run();
+        // A chunk of its own, so that damage of one file is no damage of others.
+        self.end_chunk()?;
         self.script.push(step::FILE);
         self.end_if_full()
     }

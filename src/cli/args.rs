@@ -221,7 +221,8 @@ pub(crate) struct FormArgs {
     /// shift_jis [default: UTF-8, or Windows-1252 for text that is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
-    /// Write rejected lines and games, and games that are cut short, into this file, byte for byte
+    /// Write rejected lines and games, and games that are cut short, into this file, byte for byte. A line end
+    /// separates sources that lack it
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Write every repair to this file: file, line, code, text before, text after
@@ -564,8 +565,8 @@ fn schemas() -> Vec<(PossibleValue, FileFormat)> {
 #[derive(Args, Clone, Copy, Default, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
-    /// Replace an existing store or library, or an archive with more records. Other files are replaced without
-    /// --force, except by `export --verbatim`
+    /// Replace an existing store or library, an archive with more records, or an input by some of its records.
+    /// Other files are replaced without --force, except by `export --verbatim`
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -74,6 +74,8 @@ pub(crate) struct Tally {
     pub(crate) unread_evaluations: u64,
     /// Findings in opening books.
     pub(crate) book: BookFindings,
+    /// Operands that have to be legal moves and are not.
+    pub(crate) illegal_moves: u64,
 }
 
 impl Tally {
@@ -148,11 +150,13 @@ pub(crate) struct Diagnostics {
     allow_rejects: bool,
     /// True if truncated games count like complete ones.
     takes_cut_short: bool,
-    rejects: Option<Output>,
+    rejects: Option<Rejects>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
     /// Errors of the current file as text, if they are listed.
     listed: Option<Vec<String>>,
+    /// The warnings of the file that is verified, if any. They are printed after its findings.
+    late_warnings: Option<Vec<String>>,
     /// Number of damaged parts of archives.
     damaged_parts: u64,
     /// True if more records may be lost than [`Tally::lost`].
@@ -167,10 +171,46 @@ pub(crate) struct Diagnostics {
     pub(crate) tally: Tally,
 }
 
+/// The file of `--rejects`. The last line of a source that lacks its end gets one before the text of the next source.
+struct Rejects {
+    file: Output,
+    last: u8,
+    is_new_source: bool,
+}
+
+impl Write for Rejects {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(&last) = bytes.last() else { return Ok(0) };
+        if std::mem::take(&mut self.is_new_source) && !matches!(self.last, b'\n' | b'\r') {
+            self.file.write_all(b"\n")?;
+        }
+        self.last = last;
+        self.file.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 struct CodeCount {
     severity: Severity,
     count: u64,
+    /// Number of those that were found in the current file, if files are verified, or in all files.
+    in_file: u64,
     first: Place,
+}
+
+/// Maximum number of equal findings that are printed.
+pub(crate) fn shown_findings(args: &FormArgs) -> u64 {
+    if args.all_warnings || prints_json() {
+        u64::MAX
+    } else if io::stderr().is_terminal() {
+        SHOWN_ON_TERMINAL
+    } else {
+        SHOWN
+    }
 }
 
 /// Number of rejected items of a file, and the first option that would make one of them acceptable.
@@ -191,23 +231,20 @@ impl Diagnostics {
         if let Some(file) = &mut repairs {
             file.write_all(b"#file\tline\tcode\tbefore\tafter\n")?;
         }
+        let rejects = args.rejects.as_deref().map(create_file).transpose()?;
+        let rejects = rejects.map(|file| Rejects { file, last: b'\n', is_new_source: false });
         Ok(Diagnostics {
             codes: BTreeMap::new(),
             files: BTreeMap::new(),
-            shown: if args.all_warnings || prints_json() {
-                u64::MAX
-            } else if io::stderr().is_terminal() {
-                SHOWN_ON_TERMINAL
-            } else {
-                SHOWN
-            },
+            shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,
-            rejects: args.rejects.as_deref().map(create_file).transpose()?,
+            rejects,
             kept_in_output: InOutput::Nothing,
             repairs,
             listed: None,
+            late_warnings: None,
             damaged_parts: 0,
             has_lost_more: false,
             filter: None,
@@ -220,6 +257,19 @@ impl Diagnostics {
     /// Lists the errors from now on, and returns those that were listed since the last call.
     pub(crate) fn list_errors(&mut self) -> Vec<String> {
         self.listed.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// From now on, an illegal move in an operation is a finding, as an error is. The findings of a file are
+    /// printed before its warnings, and both are counted for each file.
+    pub(crate) fn begin_verified_file(&mut self) {
+        self.late_warnings = Some(Vec::new());
+        self.codes.values_mut().for_each(|code| code.in_file = 0);
+    }
+
+    /// Prints the warnings of the file that was verified.
+    pub(crate) fn end_verified_file(&mut self) {
+        let warnings = self.late_warnings.take().unwrap_or_default();
+        warnings.iter().for_each(|warning| print_line(warning));
     }
 
     /// Reports at the end the tags and private opcodes of the expression that no record had.
@@ -304,6 +354,12 @@ impl Diagnostics {
             file.setting = file.setting.or(error.setting);
         }
         self.note(place, error)
+    }
+
+    /// The text that follows is that of another source.
+    pub(crate) fn begin_source(&mut self) {
+        self.comments.begin_source();
+        self.rejects.iter_mut().for_each(|rejects| rejects.is_new_source = true);
     }
 
     /// Lines about the files with the most rejected items, if there are several files with some.
@@ -394,11 +450,14 @@ impl Diagnostics {
         let entry = self.codes.entry(diagnostic.code).or_insert_with(|| CodeCount {
             severity: diagnostic.severity,
             count: 0,
+            in_file: 0,
             first: place.clone(),
         });
-        let is_fatal = diagnostic.severity == Severity::Error
-            || diagnostic.code == codes::W_PGN_TRUNCATED
-            || self.deny_warnings;
+        let is_illegal_move = diagnostic.code == codes::W_LEN_MOVE && self.late_warnings.is_some();
+        self.tally.illegal_moves += u64::from(is_illegal_move);
+        let is_finding = diagnostic.severity == Severity::Error || is_illegal_move;
+        let is_fatal =
+            is_finding || diagnostic.code == codes::W_PGN_TRUNCATED || self.deny_warnings;
         if let Some(listed) = self.listed.as_mut().filter(|_| is_fatal) {
             match listed.len() {
                 ..MAX_LISTED => listed.push(format!("{}:{diagnostic}", place.number())),
@@ -406,16 +465,24 @@ impl Diagnostics {
                 _ => {}
             }
         }
-        let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
-        let is_shown = is_wanted && entry.count < self.shown;
+        let is_wanted = is_finding || !is_quiet();
+        let is_shown = is_wanted && entry.in_file < self.shown;
         entry.count += u64::from(diagnostic.findings);
-        if is_shown {
-            let advice = diagnostic.setting.map_or("", option);
-            if prints_json() {
-                print_object(&Found::new(place, diagnostic, advice))
-            } else {
-                print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
-            }
+        entry.in_file += u64::from(diagnostic.findings);
+        if !is_shown {
+            return Ok(());
+        }
+        let advice = diagnostic.setting.map_or("", option);
+        if prints_json() {
+            print_object(&Found::new(place, diagnostic, advice));
+            return Ok(());
+        }
+        let line = format!("{}:{}:{diagnostic}{advice}", place.source, place.number());
+        // All warnings of a large file would not fit into memory.
+        let is_late = !is_fatal && self.shown < u64::MAX;
+        match &mut self.late_warnings {
+            Some(warnings) if is_late => warnings.push(line),
+            _ => print_line(&line),
         }
         Ok(())
     }
@@ -433,14 +500,15 @@ impl Diagnostics {
         self.report_what_is_missing();
         let worst_files = self.worst_files();
         let missing = self.player.as_ref().and_then(PlayerSearch::missing);
-        missing.iter().for_each(|missing| print_line(&format!("epdb: {missing}")));
-        self.rejects.map(Output::finish).transpose()?;
+        let others = self.player.as_ref().and_then(PlayerSearch::others);
+        missing.iter().chain(&others).for_each(|names| print_line(&format!("epdb: {names}")));
+        self.rejects.map(|rejects| rejects.file.finish()).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if prints_json() && !is_quiet() {
             print_object(&Summary::new(&self.codes, &self.tally));
         } else if !self.codes.is_empty() && !is_quiet() {
             print_line(&format!("{:<18} {:<8} {:>10}  first at", "code", "", "count"));
-            for (code, CodeCount { severity, count, first }) in &self.codes {
+            for (code, CodeCount { severity, count, first, .. }) in &self.codes {
                 let severity = severity.to_string();
                 print_line(&format!(
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",

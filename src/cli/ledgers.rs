@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::args::ReadArgs;
+use super::outcome::Usage;
 use super::source;
 use super::terminal::{many, note};
+use epdb_chess::codec::tally_settings::TallySettings;
 use epdb_chess::error::Error;
 use epdb_library::jobs::library_files;
 use epdb_library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
-use epdb_source::{Inputs, name_of};
+use epdb_source::{FileFormat, Inputs, name_of};
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]
@@ -39,16 +41,58 @@ pub(crate) fn explained(error: LedgerError) -> anyhow::Error {
             ": add all slices at once; --allow-mixed adds some of them".into()
         }
         LedgerError::Unlike { unlike, .. } if unlike.is_overlap() => {
-            "; to count each game once, add the games themselves with `epdb import STORE GAMES --tally`; \
-             --allow-overlap adds it anyway"
+            "; to count each game once, add the games themselves: with `epdb import STORE GAMES --tally`, or beside \
+             an archive with `epdb import NEW.epdb GAMES --tally --base ARCHIVE`; --allow-overlap adds it anyway"
                 .into()
+        }
+        LedgerError::NoOrigin { name } if is_of_games(name) => {
+            ": count its games first, with `epdb tally`; --allow-mixed adds its positions anyway".into()
         }
         LedgerError::Unlike { .. } | LedgerError::NoOrigin { .. } => {
             "; --allow-mixed adds it anyway".into()
         }
+        LedgerError::Mixture { name, library, settings } if is_of_games(name) => {
+            format!(". To add the games, {}", adding(library, name, settings))
+        }
+        LedgerError::Mixture { name, library, .. } => format!(
+            ". `epdb join` copies single operations of {name}; `epdb union {library} {name} --allow-mixed` merges \
+             all records"
+        ),
         _ => return Error::from(error).into(),
     };
     anyhow::anyhow!("{error}{advice}")
+}
+
+fn is_of_games(name: &str) -> bool {
+    FileFormat::from_name(Path::new(name)).is_some_and(FileFormat::is_of_games)
+}
+
+/// The commands that add games to a library that is not a store.
+fn adding(library: &str, games: &str, settings: &TallySettings) -> String {
+    format!(
+        "run `epdb tally {games} {settings} -o added.epa` and `epdb union {library} added.epa -o NEW.epa`; if it has \
+         some of them, `epdb import added.epdb {games} --tally --base {library}` and `epdb pack \
+         {library}+added.epdb -o NEW.epa`"
+    )
+}
+
+/// Refuses a library to which a command cannot add games, and says what can.
+///
+/// # Errors
+/// The file is a library, or cannot be read.
+pub(crate) fn refuse_library(
+    file: &Path,
+    games: &[PathBuf],
+    read: &ReadArgs,
+) -> anyhow::Result<()> {
+    let Some(library) = read.streams.library(file)? else { return Ok(()) };
+    let Some(origin) = library.opened()?.tally_origin()? else { return Ok(()) };
+    let name = name_of(file);
+    let games: Vec<_> =
+        games.iter().filter(|path| *path != file).map(|path| name_of(path)).collect();
+    let games = if games.is_empty() { "GAMES".to_string() } else { games.join(" ") };
+    let advice = adding(&name, &games, &origin.settings);
+    Err(Usage(format!("{name} is a library, which is not changed. To add games, {advice}")).into())
 }
 
 /// Reports games that several libraries count.
@@ -98,6 +142,14 @@ fn of_paths(
     are_whole: bool,
 ) -> anyhow::Result<Option<LedgerSum>> {
     noted(ledger::of_records(files, &read.streams, read.wanted.filter_text(), are_whole))
+}
+
+/// Refuses to write records of libraries together with those of other files.
+///
+/// # Errors
+/// Some files are libraries and others are not, or a file cannot be opened.
+pub(crate) fn refuse_mixture(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<()> {
+    ledger::refuse_mixture(&source::or_stdin(files), &read.streams).map_err(explained)
 }
 
 /// Reports data of the libraries among files that an output of plain records cannot hold.

@@ -104,7 +104,7 @@ enum Command {
     #[command(alias = "info")]
     Stats(LazyHelp<stats::Args>),
     Count(LazyHelp<count::Args>),
-    #[command(alias = "validate")]
+    #[command(aliases = ["validate", "check", "lint"])]
     Verify(LazyHelp<verify::Args>),
     Diff(LazyHelp<diff::Args>),
 
@@ -135,7 +135,7 @@ enum Command {
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, with its records merged, or each game once",
+        about = "Write each position once, with its records merged (those in conflict stay), or each game once",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),
@@ -283,8 +283,13 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     args[1..place].iter().all(is_plain) && cli.find_subcommand(&args[place]).is_some()
 }
 
+const GROUPED: &str = "results by opening, year or player: epdb table --group-by ECO --agg games,score FILE (`epdb \
+                       classify` writes ECO and names of openings into games without them)";
+
 /// Options of other programs, with what to write instead.
-const MEANT_OPTIONS: [(&str, &str); 7] = [
+const MEANT_OPTIONS: [(&str, &str); 9] = [
+    ("--by", GROUPED),
+    ("--group-by", GROUPED),
     ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
     ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
     ("-n", FIRST),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use epdb_archive::ArchiveError;
 use epdb_chess::codec::stream;
+use epdb_store::StoreError;
 
 use super::signals::was_interrupted;
 use super::terminal::{self, note};
@@ -79,10 +80,20 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
             print_error(&error);
             if error.is::<Usage>() {
                 note!("`epdb help {command}` shows the options and an example");
+            } else if is_damage(&error) && !["export", "verify"].contains(&command) {
+                note!("`epdb export FILE` writes the records that are not damaged");
             }
             Outcome::Failed
         }
     }
+}
+
+/// Whether a store or an archive is damaged.
+fn is_damage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref().is_some_and(ArchiveError::is_damage)
+            || matches!(cause.downcast_ref(), Some(StoreError::Damaged { .. }))
+    })
 }
 
 /// True if the reader of standard output closed the pipe. Any other pipe that is closed is an error.

@@ -268,7 +268,7 @@ pub(crate) fn remote_page() -> String {
 }
 
 /// Examples: an expression, and the records that it selects.
-pub(crate) const EXAMPLES: [(&str, &str); 11] = [
+pub(crate) const EXAMPLES: [(&str, &str); 12] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
     ("'Qg6' in bm || 'g3g6' in bm", "records with this best move, in either form"),
@@ -279,6 +279,10 @@ pub(crate) const EXAMPLES: [(&str, &str); 11] = [
     ("result == '1/2-1/2' && ce:white > 150", "draws that White was winning"),
     ("eval_loss >= 300 && clock < 10", "blunders in time trouble"),
     ("White ~ '^Carlsen' && elo_min >= 2600", "games of a player with strong opponents"),
+    (
+        "moved('B') and on('p', 'h7') and line('Bxh7 Kxh7')",
+        "games in which a bishop is sacrificed on h7",
+    ),
     (
         "Date >= '2020' && speed in ['rapid', 'classical']",
         "games from 2020 on that are not too fast",
@@ -433,14 +437,14 @@ Other keys
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb classify`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
-Without openings, games begin from the start position. The file of openings has positions or games in any format that
-epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true in
-openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
-the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
-clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. The two times of silences are 5 s by default, or 0 s
-if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
-LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
+Openings (default: the start position) are positions or games in any format that epdb reads (`epdb help sources`). With
+by-round = true in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player
+gains the time that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one;
+without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the
+encounter. In a knockout, the players listed first get the byes, all in the first round. Both silences last 5 s by
+default, or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of
+the opening. Elo, LOS and SPRT use pairs of games from one opening, or else games. They are `-` if all pairs are equal,
+or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
@@ -492,16 +496,17 @@ Objects, by command. Brackets show the fields of nested objects.
              draw_rate (null if no game has a result), pentanomial (numbers of pairs in which the first
              player scored 0, 0.5, 1, 1.5 and 2), players (null unless there are just two)
   search     one per game: id, uci, san, winner (null if neither), result, white and black [name, rating],
-             year, month, date, event. If not known, rating and year are 0, month is null, and others are
+             year, month, date, event. If not known, rating and month are null, year is 0, and others are
              omitted. With --where or --player also ply, move and fen (of the first match). At last an
              object of totals: of (games, or visits of a library without games), side (whose wins are
-             counted: white, player, or pattern, the side that has White's part in flipcolor(...)), games,
-             wins, draws, losses, unknown, points, score, and moves,
-             openings, years and ratings (arrays with the same numbers by name)
+             counted: white, player, or pattern, the side that has White's part in flipcolor(...)),
+             searched (games), counted (games that the sources count; a library may keep fewer), copies
+             (games of which another copy is counted too), games, wins, draws, losses, unknown, points,
+             score, and moves, openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard
-             text, not checked), findings (texts), warnings, games_without_checksum
+  verify     one per file: file, verdict (no damage found, illegal moves, damaged, not canonical,
+             not standard text, not checked), findings (texts), warnings, games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record

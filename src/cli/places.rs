@@ -12,10 +12,11 @@ use clap::{ArgMatches, Command};
 
 use epdb_archive::{Archive, ArchiveError};
 use epdb_base::new_file::destination;
-use epdb_source::{FileFormat, format_of_file, name_of};
+use epdb_source::{DeltaPath, FileFormat, format_of_file, name_of};
+use epdb_store::{StoreOptions, waiting_records};
 
 use super::outcome::Usage;
-use super::terminal::many;
+use super::terminal::{many, note};
 
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 7] =
@@ -23,10 +24,11 @@ const OUTPUTS: [&str; 7] =
 /// The argument for the output. It may name an input, which is then read to its end before it is replaced.
 const RESULT: &str = "output";
 
-/// The command that replaces an input by the records that --where selects.
-const SELECTING: &str = "filter";
+/// The command that merges the records of an interrupted import first.
+const IMPORTING: &str = "import";
 /// Names of the commands that take some records of their inputs.
-const TAKING_SOME: [&str; 3] = ["sample", "get", "search"];
+const TAKING_SOME: [&str; 7] =
+    ["filter", "sample", "get", "search", "subtract", "intersect", "split"];
 
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,8 +98,6 @@ struct Files {
     not_records: BTreeMap<Identity, FileFormat>,
     /// True if the output has games.
     writes_games: bool,
-    /// True if excluding records is the purpose of the command.
-    is_selecting: bool,
     /// True if the command takes some records of its inputs.
     takes_some: bool,
     /// True if the command has the option --if, which keeps the records that it does not change.
@@ -125,7 +125,6 @@ impl Files {
             left_out: BTreeMap::new(),
             not_records: BTreeMap::new(),
             writes_games: false,
-            is_selecting: false,
             takes_some: false,
             has_condition: false,
             noted: BTreeSet::new(),
@@ -138,11 +137,13 @@ impl Files {
     fn check(&self) -> io::Result<()> {
         let Some((path, identity)) = &self.replaced else { return Ok(()) };
         let path = path.display();
-        let left_out = self.left_out.get(identity).filter(|_| !self.is_selecting);
+        let is_forced = self.force == Some(true);
+        let left_out = self.left_out.get(identity).filter(|_| !is_forced);
         let not_records = self.not_records.get(identity).filter(|format| !self.keeps(**format));
-        let text = if self.takes_some {
+        let or_force = if self.force.is_some() { ", or give --force" } else { "" };
+        let text = if self.takes_some && !is_forced {
             format!(
-                "replacing {path} would lose the records that are not taken: name another output"
+                "replacing {path} would lose the records that are not taken: name another output with -o{or_force}"
             )
         } else if let Some(format) = not_records {
             let what = format.content();
@@ -157,12 +158,11 @@ impl Files {
                 "replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output"
             )
         } else if let Some(records) = left_out {
-            let advice = if self.has_condition {
-                "use --if instead of --where, which keeps them, or name another output"
-            } else {
-                "name another output, or remove them with `epdb filter` first"
-            };
-            format!("replacing {path} would lose {records} that --where excludes; {advice}")
+            let keep =
+                if self.has_condition { "use --if instead, which keeps them, or " } else { "" };
+            format!(
+                "replacing {path} would lose {records} that --where excludes: {keep}name another output with -o{or_force}"
+            )
         } else {
             return Ok(());
         };
@@ -194,7 +194,6 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     *files() = Files {
         force,
-        is_selecting: command.get_name() == SELECTING,
         takes_some: TAKING_SOME.contains(&command.get_name()),
         has_condition: command.get_arguments().any(|argument| argument.get_id() == "condition"),
         earlier_rejects: values(matches, "rejects").into_iter().find(has_content),
@@ -224,6 +223,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     let others = ids.filter(|id| !OUTPUTS.contains(id) && is_given(id));
     files().inputs.extend(Identity::of_stdin());
     for input in others.flat_map(|id| values(matches, id)) {
+        if command.get_name() != IMPORTING {
+            note_waiting(&input);
+        }
         let Some(identity) = Identity::of(&input) else { continue };
         files().inputs.insert(identity.clone());
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
@@ -238,6 +240,26 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     Ok(())
 }
 
+/// Reports the records of an interrupted import that wait beside a store, or beside a delta. They are in no answer.
+fn note_waiting(input: &Path) {
+    let store = DeltaPath::parse(input).map_or(input.to_path_buf(), |pair| pair.delta);
+    let mut runs = store.clone().into_os_string();
+    runs.push(".runs");
+    if !Path::new(&runs).is_file() {
+        return;
+    }
+    // Damage is reported by the command itself.
+    let waiting = waiting_records(&store, &StoreOptions::default()).unwrap_or(0);
+    if waiting > 0 {
+        let name = name_of(&store);
+        let verb = if waiting == 1 { "waits" } else { "wait" };
+        note!(
+            "{name}: {} of an interrupted import {verb} in {name}.runs: run that import again",
+            many(waiting, "record")
+        );
+    }
+}
+
 /// Values of an argument, unparsed.
 pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     match matches.try_get_raw(id) {
@@ -246,17 +268,22 @@ pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Refuses a command line in which an input is the file that the command writes in place.
+/// Refuses a command line in which an input is the file that the command writes in place. `advice` says what to
+/// do instead.
 ///
 /// # Errors
 ///
 /// An input is the file that is written.
-pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+pub(crate) fn refuse_as_input(
+    written: &Path,
+    inputs: &[PathBuf],
+    advice: &str,
+) -> anyhow::Result<()> {
     let identity = Identity::of(written);
     for input in inputs {
         if identity.is_some() && Identity::of(input) == identity {
             return Err(Usage(format!(
-                "{} is written and cannot be read at the same time: name another input",
+                "{} is written and cannot be read at the same time: {advice}",
                 name_of(input)
             ))
             .into());
@@ -372,7 +399,7 @@ pub(crate) fn is_first_time(input: &Path) -> bool {
 /// Remembers that --where excludes records or games (`what`) of an input.
 ///
 /// # Errors
-/// The run replaces the input, and excluding records is not its purpose.
+/// The run replaces the input without --force.
 pub(crate) fn note_left_out(input: &Path, count: u64, what: &str) -> io::Result<()> {
     let Some(identity) = Identity::of_input(input).filter(|_| count > 0) else { return Ok(()) };
     let mut files = files();

@@ -101,6 +101,7 @@ impl<'a> QueryReader<'a> {
                 }
                 self.next_line(Question { asked, args, diagnostics })?;
             } else if let Some(path) = self.files.pop_front() {
+                diagnostics.begin_source();
                 self.open = Some(OpenFile::open(path, args, diagnostics)?);
                 self.lines_before = self.lines_read;
             } else {

@@ -22,26 +22,9 @@ use epdb_chess::text::pgn::GamePosition;
 use epdb_chess::text::{Diagnostic, ParseOptions, Profile};
 use epdb_library::question;
 use epdb_source::{
-    DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
-    Summary, is_address, is_stream, name_of,
+    DeltaPath, Encode, EncodedRecords, FileFormat, Filter, Inputs, Item, Lines, Source,
+    SourceOptions, Summary, is_address, is_stream, name_of,
 };
-use epdb_store::{StoreOptions, waiting_records};
-
-/// Reports the records of an interrupted import that wait beside a store.
-///
-/// # Errors
-/// The store is damaged or cannot be read.
-pub(crate) fn note_waiting(name: &str, store: &Path) -> anyhow::Result<()> {
-    let waiting = waiting_records(store, &StoreOptions::default())?;
-    if waiting > 0 {
-        let verb = if waiting == 1 { "waits" } else { "wait" };
-        note!(
-            "{name}: {} of an interrupted import {verb} in {name}.runs: run that import again",
-            many(waiting, "record")
-        );
-    }
-    Ok(())
-}
 
 /// A callback that takes games in order.
 type VisitGame<'v> = dyn FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'v;
@@ -114,6 +97,7 @@ pub(crate) struct Reading<'r> {
     diagnostics: &'r mut Diagnostics,
     progress: Progress,
     encode: Option<Arc<dyn Encode>>,
+    filter: Option<Arc<dyn Filter>>,
     takes_games: bool,
     visit_game: Option<Box<VisitGame<'r>>>,
 }
@@ -162,6 +146,7 @@ impl<'r> Reading<'r> {
             diagnostics,
             progress,
             encode: None,
+            filter: None,
             takes_games: false,
             visit_game: None,
         }
@@ -176,6 +161,11 @@ impl<'r> Reading<'r> {
     /// are passed with their encoded bytes if all threads can encode them.
     pub(crate) fn encode(self, encode: Arc<dyn Encode>) -> Reading<'r> {
         Reading { encode: Some(encode), ..self }
+    }
+
+    /// Reads with this filter instead of that of the arguments.
+    pub(crate) fn filter(self, filter: Arc<dyn Filter>) -> Reading<'r> {
+        Reading { filter: Some(filter), ..self }
     }
 
     /// Passes games as items instead of their positions, unless `--positions` was given.
@@ -215,6 +205,7 @@ impl<'r> Reading<'r> {
         }
         let mut options = args.source_options(self.takes_games);
         options.encode = self.encode;
+        options.filter = self.filter.or(options.filter);
         options.bytes_read = Some(Arc::clone(progress.bytes()));
         let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
         match sources {
@@ -599,7 +590,7 @@ impl<'r> Counter<'r> {
         path: &Path,
         read: impl FnOnce(&mut Counter<'r>) -> anyhow::Result<(T, Summary)>,
     ) -> anyhow::Result<T> {
-        self.comments.begin_source();
+        self.diagnostics.begin_source();
         self.last_game = None;
         let left_out = self.diagnostics.tally.left_out;
         let (result, summary) = read(self)?;

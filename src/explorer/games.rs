@@ -27,7 +27,13 @@ pub(crate) struct GamesQuery {
 pub(crate) struct GamesAnswer {
     top: Vec<GameObject>,
     recent: Vec<GameObject>,
+    /// The reason why there are no games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
 }
+
+/// The hint for sources that keep no games.
+const NO_GAMES: &str = "the source keeps no games; epdb tally --keep-games makes one that does";
 
 /// The games that a source lists for a position.
 pub(crate) fn games(explorer: &Explorer, asked: &GamesQuery) -> Result<GamesAnswer, Refusal> {
@@ -36,10 +42,14 @@ pub(crate) fn games(explorer: &Explorer, asked: &GamesQuery) -> Result<GamesAnsw
     let position = line.end();
     let cells = asked.filter.filter()?;
     let found = FoundRecords::new(served, position, cells, &[], explorer.strict)?;
-    let Some(kept) = listed(&found.records) else { return Ok(GamesAnswer::default()) };
+    let Some(kept) = listed(&found.records) else {
+        let hint = if served.kept_games() == 0 { Some(NO_GAMES) } else { None };
+        return Ok(GamesAnswer { hint, ..GamesAnswer::default() });
+    };
     let games = ListedGames::find(served, &kept, position, &found.applied.filter)?;
     let no_limit = usize::MAX;
-    Ok(GamesAnswer { top: games.best(no_limit), recent: games.latest(no_limit, &[]) })
+    let recent = games.latest(no_limit, &[]);
+    Ok(GamesAnswer { top: games.best(no_limit), recent, hint: None })
 }
 
 /// The listed games of a position that match the filter and that went on after the position.
@@ -90,7 +100,7 @@ impl ListedGames {
         let once: Vec<San> = once.map(|one| one.san).collect();
         let single = |found: &FoundGame| {
             let (mv, san) = found.played?;
-            let object = GameObject { uci: None, san: None, ..GameObject::new(found) };
+            let object = GameObject { uci: None, san: None, ..GameObject::for_clients(found) };
             once.contains(&san).then_some((mv, object))
         };
         self.found.iter().filter_map(single).collect()
@@ -98,6 +108,6 @@ impl ListedGames {
 
     fn listed<'a>(&'a self, ids: &'a [GameId]) -> impl Iterator<Item = GameObject> + 'a {
         let found = |id: &GameId| self.found.iter().find(|found| found.kept.id == *id);
-        ids.iter().filter_map(found).map(GameObject::new)
+        ids.iter().filter_map(found).map(GameObject::for_clients)
     }
 }

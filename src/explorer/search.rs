@@ -33,6 +33,9 @@ pub(crate) struct SearchAnswer {
     searched: u64,
     /// Number of games that the source keeps.
     kept_games: u64,
+    /// Number of games that the source counts, if known; those that it does not keep are not searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted_games: Option<u64>,
     totals: TotalsObject,
     games: Vec<MatchObject>,
 }
@@ -70,13 +73,16 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
         source: served.name().to_string(),
         searched,
         kept_games: served.kept_games(),
+        counted_games: served.origin().map(|origin| origin.games()),
         totals: TotalsObject::new("games", "white", &totals),
         games,
     })
 }
 
 fn keep_best(games: &mut Vec<MatchObject>) {
-    let rating = |game: &MatchObject| game.game.white.rating + game.game.black.rating;
+    let rating = |MatchObject { game, .. }: &MatchObject| {
+        game.white.rating.unwrap_or(0) + game.black.rating.unwrap_or(0)
+    };
     games.sort_by_key(|game| (Reverse(rating(game)), Reverse(game.game.year)));
     games.truncate(MAX_LISTED);
 }

@@ -67,12 +67,12 @@ impl Served {
     }
 
     /// The origin of the source's tallies, if stated.
-    pub(crate) const fn origin(&self) -> Option<&TallyOrigin> {
+    pub const fn origin(&self) -> Option<&TallyOrigin> {
         self.origin.as_ref()
     }
 
     /// Number of games that the source keeps.
-    pub(crate) const fn kept_games(&self) -> u64 {
+    pub const fn kept_games(&self) -> u64 {
         self.kept_games
     }
 

@@ -81,8 +81,8 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
             && value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name)
 }
 
-/// Search for a player in the tags White and Black of games. If no game has the player, it knows the names
-/// that are nearest to that of the player.
+/// Search for a player in the tags White and Black of games. It knows the other names that may be those of the
+/// player; if no game has the player, these are the nearest names.
 ///
 /// ```
 /// use epdb_library::game_tag::PlayerSearch;
@@ -98,12 +98,21 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
 ///          A name has to be complete: --player 'Alekhine, Alexander'"
 ///     )
 /// );
+/// let mut search = PlayerSearch::new(&["Reti, Richard".into()], None).expect("a name");
+/// for name in ["Reti, Richard", "Réti,R"] {
+///     let pgn = format!("[White \"{name}\"] 1. Nf3 1-0");
+///     let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
+///     search.add(reader.next_game()?.expect("a game").game.expect("a good game"));
+/// }
+/// assert_eq!(search.others().as_deref(), Some("also in these games: `Réti,R` (1)"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct PlayerSearch {
     /// The name of the player in several spellings.
     names: Vec<String>,
+    /// The names by [`folded_name`].
+    folded: Vec<String>,
     side: Option<Color>,
     is_found: bool,
     /// Names near to that of the player, with the number of their games.
@@ -135,19 +144,19 @@ impl PlayerSearch {
         if names.is_empty() {
             return None;
         }
-        Some(PlayerSearch { names, side, is_found: false, near: HashMap::new() })
+        let folded = names.iter().map(|name| folded_name(name)).collect();
+        Some(PlayerSearch { names, folded, side, is_found: false, near: HashMap::new() })
     }
 
     /// Adds a game.
     pub fn add(&mut self, game: &Game) {
         for (side, tag) in [(Color::White, "White"), (Color::Black, "Black")] {
-            if self.is_found {
-                return;
+            if self.side.is_some_and(|wanted| wanted != side) {
+                continue;
             }
             let value = game.tag(tag).unwrap_or_default();
-            let has_side = self.side.is_none_or(|wanted| wanted == side);
             let is_player = |name: &String| names_player(value.as_bytes(), name.as_bytes());
-            self.is_found = has_side && self.names.iter().any(is_player);
+            self.is_found |= self.names.iter().any(is_player);
             self.count_if_near(value);
         }
     }
@@ -160,10 +169,31 @@ impl PlayerSearch {
         if self.near.len() == PlayerSearch::COUNTED || self.names.iter().any(|name| name == value) {
             return;
         }
-        let nearest = self.names.iter().filter_map(|name| nearness(name, value)).max();
+        let nearest = if self.is_found {
+            // Only names with the same surname and initial are still of use.
+            let folded = folded_name(value);
+            let is_same = !folded.is_empty() && self.folded.contains(&folded);
+            is_same.then_some(Nearness::Initial)
+        } else {
+            self.names.iter().filter_map(|name| nearness(name, value)).max()
+        };
         if let Some(nearest) = nearest {
             self.near.insert(value.to_string(), (nearest, 1));
         }
+    }
+
+    /// A message about other names that differ from that of the player only by given names, case, accents or
+    /// punctuation; `None` without such names, or if no game has the player.
+    pub fn others(&self) -> Option<String> {
+        let near = self.near.iter().filter(|(_, (nearness, _))| *nearness == Nearness::Initial);
+        let mut near: Vec<_> = near.map(|(name, (_, games))| (Reverse(*games), name)).collect();
+        if !self.is_found || near.is_empty() {
+            return None;
+        }
+        near.sort_unstable();
+        near.truncate(PlayerSearch::NEAREST);
+        let shown = near.iter().map(|(Reverse(games), name)| format!("`{name}` ({games})"));
+        Some(format!("also in these games: {}", shown.collect::<Vec<_>>().join(", ")))
     }
 
     /// A message that no game has the player, with the nearest names; `None` if a game has the player.

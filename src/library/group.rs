@@ -32,6 +32,7 @@ use super::value::EvalContext;
 use super::value::{Number, Value, parse_key};
 use epdb_base::spill::Sorter;
 use epdb_chess::error::{Error, Result};
+use epdb_chess::model::GameCounts;
 use epdb_chess::model::score::Score;
 
 /// An aggregate of a group.
@@ -41,6 +42,12 @@ pub enum Aggregate {
     Count,
     /// The number of games: the games that a tally counts, and one for each record without a tally.
     Games,
+    /// The number of games that White won.
+    White,
+    /// The number of drawn games.
+    Draws,
+    /// The number of games that Black won.
+    Black,
     /// White's share of the points in games with a known result.
     Score,
     /// The sum of a field, without mates: a mate is no number of centipawns.
@@ -54,7 +61,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Parses `count`, `games`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in
+    /// Parses `count`, `games`, `white`, `draws`, `black`, `score`, or `sum`, `min`, `max` or `mean` of a field, as in
     /// `mean(ce)`.
     ///
     /// # Errors
@@ -64,12 +71,16 @@ impl Aggregate {
         match text {
             "count" => return Ok(Aggregate::Count),
             "games" => return Ok(Aggregate::Games),
+            "white" => return Ok(Aggregate::White),
+            "draws" => return Ok(Aggregate::Draws),
+            "black" => return Ok(Aggregate::Black),
             "score" => return Ok(Aggregate::Score),
             _ => {}
         }
         let unknown = || {
             format!(
-                "`{text}`: expected count, games, score, sum(FIELD), min(FIELD), max(FIELD) or mean(FIELD)"
+                "`{text}`: expected count, games, white, draws, black, score, sum(FIELD), min(FIELD), \
+                 max(FIELD) or mean(FIELD)"
             )
         };
         let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
@@ -87,7 +98,12 @@ impl Aggregate {
     /// The field, if the aggregate has one.
     pub const fn field(&self) -> Option<&Field> {
         match self {
-            Aggregate::Count | Aggregate::Games | Aggregate::Score => None,
+            Aggregate::Count
+            | Aggregate::Games
+            | Aggregate::White
+            | Aggregate::Draws
+            | Aggregate::Black
+            | Aggregate::Score => None,
             Aggregate::Sum(field)
             | Aggregate::Min(field)
             | Aggregate::Max(field)
@@ -104,8 +120,18 @@ impl Aggregate {
     fn sum_of(&self, subject: &EvalContext<'_>) -> Option<Sum> {
         Some(match self {
             Aggregate::Count => Sum { count: 1, ..Sum::default() },
-            Aggregate::Games => Sum { count: games(subject), ..Sum::default() },
-            Aggregate::Score => points(subject),
+            Aggregate::Games => {
+                let games = counts_of(subject).map_or(1, |counts| counts.games());
+                Sum { count: games, ..Sum::default() }
+            }
+            Aggregate::White => Sum { count: results(subject).white, ..Sum::default() },
+            Aggregate::Draws => Sum { count: results(subject).draws, ..Sum::default() },
+            Aggregate::Black => Sum { count: results(subject).black, ..Sum::default() },
+            Aggregate::Score => {
+                let GameCounts { white, draws, black, .. } = results(subject);
+                let half_points = 2 * i128::from(white) + i128::from(draws);
+                Sum { count: white + draws + black, whole: half_points, ..Sum::default() }
+            }
             Aggregate::Min(field) | Aggregate::Max(field) => {
                 field.value(subject).number().map_or(Sum::default(), Sum::new)
             }
@@ -118,7 +144,11 @@ impl Aggregate {
 
     fn value(&self, sum: &Sum) -> Value<'static> {
         let number = match self {
-            Aggregate::Count | Aggregate::Games => Some(Number::Whole(sum.count.into())),
+            Aggregate::Count
+            | Aggregate::Games
+            | Aggregate::White
+            | Aggregate::Draws
+            | Aggregate::Black => Some(Number::Whole(sum.count.into())),
             Aggregate::Score => {
                 sum.mean().map(|half_points| half_points / 2.0).map(Number::rounded)
             }
@@ -139,23 +169,19 @@ fn is_mate(ce: Number) -> bool {
     }
 }
 
-fn games(subject: &EvalContext<'_>) -> u64 {
-    counts_of(subject).map_or(1, |counts| counts.games())
-}
-
-/// The half points of White, and the games with a known result.
-fn points(subject: &EvalContext<'_>) -> Sum {
-    match counts_of(subject) {
-        Some(counts) => Sum {
-            count: counts.white + counts.draws + counts.black,
-            whole: 2 * i128::from(counts.white) + i128::from(counts.draws),
-            ..Sum::default()
-        },
-        None => match Field::BuiltinField(BuiltinField::Result).value(subject).number() {
-            Some(points) => Sum::new(Number::Whole((2.0 * points.as_f64()) as i128)),
-            None => Sum::default(),
-        },
+/// The results of the games that a tally counts, or of one game.
+fn results(subject: &EvalContext<'_>) -> GameCounts {
+    if let Some(counts) = counts_of(subject) {
+        return counts;
     }
+    let mut counts = GameCounts::default();
+    match Field::BuiltinField(BuiltinField::Result).value(subject).number().map(Number::as_f64) {
+        Some(1.0) => counts.white = 1,
+        Some(0.5) => counts.draws = 1,
+        Some(0.0) => counts.black = 1,
+        _ => counts.unknown = 1,
+    }
+    counts
 }
 
 /// Sums of numbers. The sums of two parts can be added.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::same_game::{self, SameGame, SiteId};
+use crate::same_game;
 use crate::tally::{GameFacts, Split, kept_game_from};
 use epdb_base::spill::{Sorted, Sorter};
 use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
@@ -209,7 +209,7 @@ impl ListOrder {
 }
 
 /// Search for the games of a file that reach a position, in bounded memory. Copies of a game, by
-/// [`SameGame::Auto`], are one game: a copy with a result counts before one without, then the longer
+/// [`SameGame::Auto`](same_game::SameGame::Auto), are one game: a copy with a result counts before one without, then the longer
 /// copy, then the earlier one.
 #[derive(Debug)]
 pub struct GameSearch {
@@ -221,6 +221,8 @@ pub struct GameSearch {
     copies: HashMap<[u8; 16], CountedCopy>,
     /// Number of copies so far.
     read: u64,
+    /// Number of copies that reach the position.
+    reaching: u64,
     left_out: u64,
 }
 
@@ -247,6 +249,7 @@ impl GameSearch {
             games: Sorter::new(directory, memory_bytes),
             copies: HashMap::new(),
             read: 0,
+            reaching: 0,
             left_out: 0,
         }
     }
@@ -268,10 +271,7 @@ impl GameSearch {
     }
 
     fn add(&mut self, game: &Game) -> Result<()> {
-        let id = SiteId::from_game(game);
-        let hash = blake3::hash(&same_game::game_key(SameGame::Auto, game, id.as_ref()));
-        let mut digest = [0; 16];
-        digest.copy_from_slice(&hash.as_bytes()[..16]);
+        let digest = same_game::digest_of(game);
         let mut copy = CountedCopy {
             number: self.read,
             is_finished: game.result() != GameResult::Unknown,
@@ -280,10 +280,12 @@ impl GameSearch {
         };
         self.read += 1;
         let rank = |copy: &CountedCopy| (copy.is_finished, copy.plies);
+        let reaches = reached(game, &self.position).is_some();
+        self.reaching += u64::from(reaches);
         if self.copies.get(&digest).is_some_and(|earlier| rank(earlier) >= rank(&copy)) {
             return Ok(());
         }
-        if reached(game, &self.position).is_some() {
+        if reaches {
             let mut kept = Vec::new();
             let mut payload = copy.number.to_be_bytes().to_vec();
             let is_encoded = kept_game::encode(game, &mut kept).is_ok()
@@ -294,6 +296,7 @@ impl GameSearch {
                 )
                 .is_ok();
             if !is_encoded {
+                self.reaching -= 1;
                 self.left_out += 1;
                 return Ok(());
             }
@@ -303,6 +306,11 @@ impl GameSearch {
         }
         self.copies.insert(digest, copy);
         Ok(())
+    }
+
+    /// Number of games that reach the position, with each copy.
+    pub const fn reaching(&self) -> u64 {
+        self.reaching
     }
 
     /// Number of games that were left out.
@@ -418,8 +426,8 @@ pub struct GameObject {
 pub struct PlayerObject {
     /// The name in the game.
     pub name: String,
-    /// The rating; 0 if unknown, like [`GameObject::year`].
-    pub rating: u16,
+    /// The rating; `None` if unknown.
+    pub rating: Option<u16>,
 }
 
 impl GameObject {
@@ -427,6 +435,14 @@ impl GameObject {
     pub fn new(found: &FoundGame) -> GameObject {
         let FoundGame { kept, played, game } = found;
         GameObject::from_parts(kept, *played, game)
+    }
+
+    /// Like [`GameObject::new`], for client programs that expect numbers: an unknown rating is 0.
+    pub fn for_clients(found: &FoundGame) -> GameObject {
+        let mut object = GameObject::new(found);
+        object.white.rating.get_or_insert(0);
+        object.black.rating.get_or_insert(0);
+        object
     }
 
     /// The object of a game of a file. The id is empty if no library can keep the game, because it has a
@@ -447,7 +463,7 @@ impl GameObject {
         let facts = GameFacts::new(game, Split { speed: true, ..Split::default() });
         let player = |name: &str, elo: &str| PlayerObject {
             name: game.tag(name).unwrap_or_default().to_string(),
-            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).unwrap_or_default(),
+            rating: game.tag(elo).and_then(|elo| elo.parse().ok()).filter(|elo| *elo > 0),
         };
         GameObject {
             id: kept.id.to_string(),

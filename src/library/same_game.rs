@@ -17,6 +17,15 @@ const OTHER_ID: u8 = 2;
 const SHORT_GAME: u8 = 3;
 const LONG_GAME: u8 = 4;
 
+/// First bytes of a hash of the key of [`SameGame::Auto`].
+pub(super) fn digest_of(game: &Game) -> [u8; 16] {
+    let id = SiteId::from_game(game);
+    let hash = blake3::hash(&game_key(SameGame::Auto, game, id.as_ref()));
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hash.as_bytes()[..16]);
+    digest
+}
+
 /// Bytes for comparison: two games have the same bytes exactly if they are equal by a criterion.
 pub(super) fn game_key(same: SameGame, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
     // The main line of a long game fits into this capacity.

@@ -1,20 +1,22 @@
 //! The games that an expression selects, at their first matches, and what became of them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
 use super::breakdown::{Breakdown, Results};
 use super::expression::{Expression, ExpressionError};
-use super::game_tag::names_player;
+use super::game_tag::{PlayerSearch, names_player};
 use super::kept_games::GameObject;
+use super::same_game;
 use epdb_chess::error::{At, Place, Result};
 use epdb_chess::model::rules::Move;
 use epdb_chess::model::{Color, EpdRecord, Game, Opcode, Position, San, Tally};
-use epdb_chess::text::pgn::MainLine;
+use epdb_chess::text::pgn::{GamePosition, MainLine};
 use epdb_chess::text::san;
-use epdb_source::Encode;
+use epdb_source::{Encode, Filter};
 
 /// The position of a game at which an expression is true for the first time.
 ///
@@ -139,6 +141,44 @@ impl Player {
     }
 }
 
+/// The filter of a search for the games of a player, which looks for the names of the player in all games.
+#[derive(Debug)]
+pub struct PlayerFilter {
+    expression: Expression,
+    search: Mutex<PlayerSearch>,
+}
+
+impl PlayerFilter {
+    /// The filter of an expression.
+    pub fn new(expression: Expression, search: PlayerSearch) -> PlayerFilter {
+        PlayerFilter { expression, search: Mutex::new(search) }
+    }
+
+    /// The names so far.
+    pub fn names(&self) -> MutexGuard<'_, PlayerSearch> {
+        self.search.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Filter for PlayerFilter {
+    fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool {
+        self.expression.takes(record, game, place)
+    }
+
+    fn takes_game(&self, game: &Game, place: &Place) -> bool {
+        self.names().add(game);
+        self.expression.takes_game(game, place)
+    }
+
+    fn needs_place(&self) -> bool {
+        self.expression.needs_place()
+    }
+
+    fn check(&self, of_games: bool) -> Result<()> {
+        self.expression.check(of_games)
+    }
+}
+
 /// The expression without the mirror images of `flipcolor`; `None` if it has none.
 ///
 /// ```
@@ -160,12 +200,17 @@ pub struct Totals {
     pub games: Breakdown,
     /// Results by the next move.
     pub next_moves: BTreeMap<String, Results>,
+    /// Number of games of which another copy was counted before.
+    pub copies: u64,
+    /// The games that were counted, by a hash.
+    counted: HashSet<[u8; 16]>,
 }
 
 impl Totals {
     /// Counts a game from the point of view of a side, with the move that it plays next.
     pub fn add_game(&mut self, game: &Game, played: Option<&(Move, San)>, side: Color) {
         let results = self.games.add_tags(game, side);
+        self.copies += u64::from(!self.counted.insert(same_game::digest_of(game)));
         if let Some((_, san)) = played {
             self.next_moves.entry(san.to_string()).or_default().add(results);
         }
@@ -266,6 +311,14 @@ pub struct TotalsObject {
     /// The side whose wins are counted: `white`, `player`, or `pattern`, the side that has White's part in an
     /// expression with `flipcolor`.
     pub side: &'static str,
+    /// Number of games that were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searched: Option<u64>,
+    /// Number of games that the sources count: more than `searched`, if a library keeps only some of its games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
+    /// Number of games of which another copy is counted too.
+    pub copies: u64,
     /// All matches.
     #[serde(flatten)]
     pub all: ResultsObject,
@@ -273,9 +326,9 @@ pub struct TotalsObject {
     pub moves: Vec<ResultsObject>,
     /// By opening, most games first.
     pub openings: Vec<ResultsObject>,
-    /// By year.
+    /// By year. If some games have a year, the others are `undated`.
     pub years: Vec<ResultsObject>,
-    /// By rating group, which is named by its lower bound.
+    /// By rating group, which is named by its lower bound. If some games have ratings, the others are `unrated`.
     pub ratings: Vec<ResultsObject>,
 }
 
@@ -287,9 +340,6 @@ impl TotalsObject {
             rows.sort_by_key(|row| Reverse(row.games));
             rows
         };
-        let by_number = |map: &BTreeMap<u16, Results>| {
-            map.iter().map(|(name, it)| ResultsObject::new(Some(name.to_string()), it)).collect()
-        };
         let moves = totals.next_moves.iter();
         let moves = moves.map(|(san, it)| ResultsObject::new(Some(san.clone()), it)).collect();
         let openings = openings.iter();
@@ -298,11 +348,31 @@ impl TotalsObject {
         TotalsObject {
             of,
             side,
+            searched: None,
+            counted: None,
+            copies: totals.copies,
             all: ResultsObject::new(None, all),
             moves: most_first(moves),
             openings: most_first(openings),
-            years: by_number(results_by_year),
-            ratings: by_number(results_by_rating),
+            years: by_number(results_by_year, all, "undated"),
+            ratings: by_number(results_by_rating, all, "unrated"),
         }
     }
+}
+
+/// A row for each number, and one for the games without a number.
+fn by_number(groups: &BTreeMap<u16, Results>, all: &Results, others: &str) -> Vec<ResultsObject> {
+    let mut rest = *all;
+    let mut rows = Vec::new();
+    for (number, results) in groups {
+        rest.white -= results.white;
+        rest.draws -= results.draws;
+        rest.black -= results.black;
+        rest.unknown -= results.unknown;
+        rows.push(ResultsObject::new(Some(number.to_string()), results));
+    }
+    if !rows.is_empty() && rest.games() > 0 {
+        rows.push(ResultsObject::new(Some(others.to_string()), &rest));
+    }
+    rows
 }

@@ -1,5 +1,6 @@
 //! File formats, and their detection by name or by the first bytes.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::address::without_query;
@@ -288,17 +289,20 @@ impl FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
             [0x01 | 0x05, ..] => FileFormat::Pgc,
+            // An extension of ours, in an escape record.
+            [0x0a, _, _, b'p', b'g', b'c', b'x', b':', ..] => FileFormat::Pgc,
             _ => FileFormat::Epd,
         }
     }
 
     /// Refuses a name whose suffix belongs to another format than the written one. EPD and FEN
-    /// count as one format. A name without a known suffix is accepted.
+    /// count as one format. A name without a known suffix is accepted, unless the suffix looks like a
+    /// known one with a typing error, such as `.edp`.
     ///
     /// # Errors
     /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
-        let Some(suffix) = known_suffix(path) else { return Ok(()) };
+        let Some(suffix) = known_suffix(path) else { return refuse_misspelt(path) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
         let is_read_in_place =
             matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
@@ -320,6 +324,27 @@ impl FileFormat {
         };
         let suffix = self.suffix();
         Err(Error::new(format!("{} {wrong}: give it the suffix .{suffix}", name_of(path))))
+    }
+}
+
+fn refuse_misspelt(path: &Path) -> Result<()> {
+    let name = without_query(path);
+    let plain = match Compression::from_name(name) {
+        Compression::None => name.to_path_buf(),
+        _ => name.with_extension(""),
+    };
+    let Some(suffix) = plain.extension().and_then(OsStr::to_str) else { return Ok(()) };
+    let suffix = suffix.to_ascii_lowercase();
+    let mut written = FACTS.iter().filter(|facts| facts.is_written).map(|facts| facts.suffix);
+    // A suffix with a digit or a sign, such as `.pgn2` or `.epd~`, is no typing error.
+    let is_word = suffix.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_near = |known: &&str| strsim::osa_distance(known, &suffix) <= known.len() / 3;
+    match written.find(is_near).filter(|_| is_word) {
+        None => Ok(()),
+        Some(known) => Err(Error::new(format!(
+            "{} has the unknown suffix .{suffix}: did you mean .{known}?",
+            name_of(path)
+        ))),
     }
 }
 

@@ -21,7 +21,11 @@ use super::manifest::begins_manifest;
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
 use epdb_base::new_file::{self, SpooledFile};
+#[cfg(not(target_family = "wasm"))]
+use epdb_chess::error::At;
 use epdb_chess::error::{Error, Result, caught, panic_text};
+#[cfg(not(target_family = "wasm"))]
+use epdb_chess::text::{Diagnostic, codes};
 
 pub(super) struct Input {
     /// The bytes, decompressed.
@@ -231,7 +235,11 @@ fn of_archive(
     let mut bytes = members.bytes;
     let mut start = Vec::new();
     read_start(&mut start, &mut bytes).map_err(failed)?;
-    Ok(Input { member: Some(members.first), ..Input::new(start, bytes, false) })
+    let input = Input { member: Some(members.first), ..Input::new(start, bytes, false) };
+    if let Some(message) = members.left_out {
+        input.notes.add(At::Whole, Diagnostic::warning(codes::W_SOURCE_MEMBERS, 1, message));
+    }
+    Ok(input)
 }
 
 /// An input of text that this program makes.
@@ -558,8 +566,8 @@ pub(super) fn cannot_decode(compression: Compression, error: io::Error) -> io::E
             .to_string()
     } else {
         format!(
-            "the {format} data are damaged or cut off ({text}): `{format} -dc FILE | epdb ... -` reads \
-             what is before the damage"
+            "the {format} data are damaged or cut off ({text}), so the last lines before this place may be \
+             wrong too: `{format} -dc FILE` writes what is left"
         )
     };
     io::Error::new(error.kind(), what)

@@ -66,6 +66,8 @@ pub(super) struct Members {
     pub(super) first: PathBuf,
     /// The bytes of all members. Each member after another one begins on a new line.
     pub(super) bytes: Box<dyn Read + Send>,
+    /// Says which members are not read, if there are such members.
+    pub(super) left_out: Option<String>,
 }
 
 /// Opens an archive of files. The file is read from its start.
@@ -79,6 +81,7 @@ pub(super) fn open(path: &Path, mut file: File, kind: ArchiveKind) -> Result<Mem
     let names = names(&mut file, kind).map_err(failed)?;
     let chosen = choose(&names).map_err(|reason| refused(path, kind, &names, reason))?;
     let first = PathBuf::from(String::from_utf8_lossy(&names[chosen[0]].name).into_owned());
+    let left_out = left_out(&names, &chosen);
     let (reader, writer) = io::pipe().map_err(failed)?;
     let fault = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&fault);
@@ -91,7 +94,7 @@ pub(super) fn open(path: &Path, mut file: File, kind: ArchiveKind) -> Result<Mem
         drop(output);
     };
     thread::Builder::new().spawn(work).map_err(failed)?;
-    Ok(Members { first, bytes: Box::new(MemberBytes { pipe: reader, fault }) })
+    Ok(Members { first, bytes: Box::new(MemberBytes { pipe: reader, fault }), left_out })
 }
 
 struct Member {
@@ -138,21 +141,40 @@ fn choose(members: &[Member]) -> std::result::Result<Vec<usize>, &'static str> {
     }
 }
 
+/// Says which files of an archive are not read; hidden ones do not count.
+fn left_out(members: &[Member], chosen: &[usize]) -> Option<String> {
+    let others = members.iter().enumerate();
+    let others =
+        others.filter(|(place, it)| !it.is_hidden() && chosen.binary_search(place).is_err());
+    let others: Vec<&Member> = others.map(|(_, member)| member).collect();
+    if others.is_empty() {
+        return None;
+    }
+    let all = members.iter().filter(|member| !member.is_hidden()).count();
+    let verb = if others.len() == 1 { "is" } else { "are" };
+    Some(format!("{} of {all} files in it {verb} not read: {}", others.len(), first_names(&others)))
+}
+
 fn refused(path: &Path, kind: ArchiveKind, members: &[Member], reason: &str) -> Error {
+    Error::new(format!(
+        "{} is {} of {} files ({}), and {reason}: `{} {0}` writes the text of its files",
+        path.display(),
+        kind.name(),
+        members.len(),
+        first_names(&members.iter().collect::<Vec<_>>()),
+        kind.tool()
+    ))
+}
+
+/// The names of the first members, for a message.
+fn first_names(members: &[&Member]) -> String {
     let names = members.iter().take(MAX_SHOWN).map(|member| {
         let name = String::from_utf8_lossy(&member.name);
         name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
     });
     let names: Vec<String> = names.collect();
     let more = if members.len() > names.len() { ", ..." } else { "" };
-    Error::new(format!(
-        "{} is {} of {} files ({}{more}), and {reason}: `{} {0}` writes the text of its files",
-        path.display(),
-        kind.name(),
-        members.len(),
-        names.join(", "),
-        kind.tool()
-    ))
+    names.join(", ") + more
 }
 
 /// The members of an archive that are files, in their order.

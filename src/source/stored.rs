@@ -9,7 +9,7 @@ use epdb_archive::{Archive, ArchiveError, Damage, Salvaged, Select, Selected};
 use epdb_chess::codec::{packed, record};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::{EpdRecord, Setup};
-use epdb_store::Reader;
+use epdb_store::{Reader, StoreError};
 
 /// A record of a store, an archive, a sharded archive, or a base and its delta; or a part that is damaged.
 pub(super) enum Stored<'r> {
@@ -43,10 +43,17 @@ pub(super) fn each_of_store<E: From<Error>>(
     visit: &mut VisitStored<'_, E>,
 ) -> Result<ControlFlow<()>, E> {
     let mut stored = reader.by_import();
+    if options.skips_damage {
+        stored = stored.past_damage();
+    }
     let mut nth = 0;
     let mut left_out = 0;
     while let Some(next) = stored.next_encoded() {
-        let next = next.map_err(|error| local.failed(error))?;
+        let next = match next {
+            // Damage that was passed over comes after all sound records.
+            Err(StoreError::Damaged { .. }) if options.skips_damage => break,
+            next => next.map_err(|error| local.failed(error))?,
+        };
         nth += 1;
         let place = || Place::new(local.name(), At::Record(nth));
         let damaged = |error| Error::from(error).at(place());
@@ -70,10 +77,14 @@ pub(super) fn each_of_store<E: From<Error>>(
             return Ok(ControlFlow::Break(()));
         }
     }
-    if left_out > 0 {
-        return visit(Stored::LeftOut { nth, count: left_out, decoded: 0 });
+    if left_out > 0 && visit(Stored::LeftOut { nth, count: left_out, decoded: 0 })?.is_break() {
+        return Ok(ControlFlow::Break(()));
     }
-    Ok(ControlFlow::Continue(()))
+    if nth == reader.len() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let damage = &Damage::of_store(reader.len() - nth);
+    visit(Stored::Damage { damage, place: &Place::new(local.name(), At::Whole) })
 }
 
 /// Passes on the records of an archive in their order.

@@ -543,6 +543,40 @@ fn records_before_a_missing_end_are_counted_and_found() {
     }
 }
 
+/// A store with a damaged bucket: what is sound is exported in both orders, counted and searched, and each command
+/// says how many records are lost, or names the one that writes the others.
+#[test]
+fn records_outside_of_damaged_buckets_are_exported() {
+    let bench = Bench::new("s.epdb");
+    let lines: String = (0..200).map(|nth| line(nth, nth)).collect();
+    bench.write("in.epd", lines.as_bytes());
+    let mut bytes = bench.make(&["import", "s.epdb", "in.epd"]);
+    let words = b"77 xxxxxxxxxx";
+    let place = bytes.windows(words.len()).rposition(|it| it == words).unwrap();
+    bytes[place + 5] ^= 0x10;
+    bench.write("s.epdb", &bytes);
+    for args in [
+        &["export", "s.epdb"][..],
+        &["export", "s.epdb", "--sort", "key"],
+        &["export", "s.epdb", "--where", "pieces > 0"],
+    ] {
+        let (status, out, err) = bench.epdb(args, "");
+        assert_eq!(status, 1, "{args:?}: {err}");
+        let out = String::from_utf8(out).unwrap();
+        let lost = lost_records(&err);
+        assert!((1..100).contains(&lost), "{args:?}: {err}");
+        assert_eq!(out.lines().count() as u64, 200 - lost, "{args:?}");
+        assert!(out.lines().all(|line| lines.contains(line)), "{args:?}");
+    }
+    let (status, out, err) = bench.epdb(&["count", "s.epdb", "--where", "pieces > 0"], "");
+    assert_eq!(status, 1, "{err}");
+    assert_eq!(out, format!("{}\n", 200 - lost_records(&err)).into_bytes());
+    let (status, _, err) = bench.epdb(&["pack", "s.epdb", "-o", "p.epa"], "");
+    assert_eq!(status, 2, "{err}");
+    assert!(err.contains("`epdb export FILE` writes the records that are not damaged"), "{err}");
+    assert!(!bench.path("p.epa").exists());
+}
+
 #[test]
 fn files_outside_of_damaged_blocks_are_restored() {
     let bench = Bench::new("a.epa");
@@ -570,7 +604,9 @@ fn files_outside_of_damaged_blocks_are_restored() {
             }
             lost += u64::from(err.contains(&format!("`{name}`")));
         }
-        assert!((2..=5).contains(&lost), "{err}");
+        // A block of rows may have records of two files. Behind a damaged head of side data, no file is found.
+        let most = if part == "rows" { 2 } else { 5 };
+        assert!((1..=most).contains(&lost), "{part}: {err}");
         fs::remove_dir_all(bench.path("restored")).unwrap();
     }
 }

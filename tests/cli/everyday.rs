@@ -26,6 +26,26 @@ fn normalize_is_quiet_and_does_nothing_to_canonical_text() {
     assert_eq!((done.out.as_str(), done.err.as_str(), done.status), (line.as_str(), "", 0));
 }
 
+/// A line end separates the rejects of two sources, and nothing else is added.
+#[test]
+fn rejects_of_sources_without_a_last_line_end_are_separated() {
+    let scratch = Scratch::with("a.pgn", "1. e4 e5 2. Ke3 0-1");
+    scratch.write("b.pgn", "[Event \"?\"]\n\n1. Kd4 1-0");
+    scratch.write("a.epd", "bad\n8/8/8/8/8/8/8/K1k5 w - -\nworse");
+    scratch.write("b.epd", "8/8/8/8/8/8/8/K1k5 w - -\nworst");
+    for (sources, rejects) in [
+        (["a.pgn", "b.pgn"], "1. e4 e5 2. Ke3 0-1\n[Event \"?\"]\n\n1. Kd4 1-0"),
+        (["a.epd", "b.epd"], "bad\nworse\nworst"),
+    ] {
+        let [one, other] = sources;
+        scratch.run(&["sort", "--by", "plies", one, other, "-o", "o.pgn", "--rejects", "bad"]);
+        if one == "a.epd" {
+            scratch.run(&["normalize", one, other, "--rejects", "bad"]);
+        }
+        assert_eq!(scratch.text("bad"), rejects, "{sources:?}");
+    }
+}
+
 /// Every line is written, skipped, or in the file of rejects, byte for byte.
 // README: Nothing is lost silently
 #[test]

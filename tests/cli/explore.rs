@@ -256,6 +256,9 @@ fn games_are_chosen_where_the_library_tells_them_apart() {
     assert_eq!(moves(&["--since", "2021-01"]), "", "the month is not known");
     assert_eq!(moves(&["--speeds", "rapid,classical"]), "g3");
     assert_eq!(moves(&["--ratings", "2200"]), "Nf3 g3");
+    let done = explore(&scratch, &["by.epa", "--since", "2030", "--ratings", "2200"]);
+    let says = done.err.contains("of this position passes the filter by year and rating");
+    assert!(says, "{}", done.err);
     for (source, args, word) in [
         ("lib.epa", ["--since", "2020"], "year"),
         ("lib.epdb", ["--speeds", "blitz"], "speed"),

@@ -204,6 +204,33 @@ fn verify_lists_the_errors_of_text() {
     );
 }
 
+/// An illegal move in `bm` is a finding. Findings come before warnings, and each file has its own limits.
+#[test]
+fn verify_finds_illegal_moves() {
+    let kings = "8/8/8/8/8/8/8/8 w - -\n".repeat(25);
+    let moves = "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5 e4;\n";
+    let scratch = Scratch::with("a.epd", format!("{kings}{moves}"));
+    scratch.write("b.epd", format!("{kings}nonsense\n{moves}"));
+    for command in ["verify", "check", "lint"] {
+        let done = scratch.run(&[command, "a.epd", "b.epd"]);
+        let verdicts = "a.epd: 1 illegal move, 25 warnings\nb.epd: damaged, 1 not read, 1 illegal move, 25 warnings\n";
+        assert_eq!((done.out.as_str(), done.status), (verdicts, 1), "{}", done.err);
+        let place = |text: &str| done.err.find(text).unwrap();
+        assert!(
+            place("a.epd:26:32: warning[W-LEN-MOVE]: `Qh5`") < place("a.epd:1:"),
+            "{}",
+            done.err
+        );
+        assert!(place("b.epd:26:") < place("b.epd:1:"), "{}", done.err);
+        assert_eq!(done.err.matches("epd:20:").count(), 2, "{}", done.err);
+        assert_eq!(done.err.matches("epd:21:").count(), 0, "{}", done.err);
+    }
+    let quiet = scratch.run(&["verify", "-q", "a.epd"]);
+    assert!(quiet.err.contains("`Qh5`") && !quiet.err.contains("a.epd:1:"), "{}", quiet.err);
+    let json = scratch.run(&["verify", "--json", "a.epd"]).out;
+    assert!(json.contains("\"verdict\":\"illegal moves\",\"findings\":[\"26:32: "), "{json}");
+}
+
 /// A message says what is missing and what to do.
 #[test]
 fn records_without_what_a_command_needs_say_so() {

@@ -272,7 +272,7 @@ fn bytes_after_gzip_data() {
             with(&member[..member.len() - 5]),
             2,
             3,
-            "`gzip -dc FILE | epdb ... -` reads",
+            "`gzip -dc FILE` writes what is left",
         ),
     ] {
         let scratch = Scratch::with("a.epd.gz", &bytes);
@@ -312,7 +312,7 @@ fn messages_about_zstd_name_the_way_out() {
         ("whole.epd.zst", frame(&[0, 0x50]), ""),
         ("long.epd.zst", frame(&[0, 0xa0]), "`zstd -dc --long=31 FILE | epdb ... -`"),
         ("with.epd.zst", frame(&[1, 0x50, 7]), "`zstd -dc -D DICTIONARY FILE | epdb ... -`"),
-        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE | epdb ... -`"),
+        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE` writes what is left"),
     ] {
         let scratch = Scratch::with(name, bytes);
         let done = scratch.run(&["count", name]);
@@ -460,11 +460,15 @@ fn zip_and_tar_are_read_as_their_files() {
         ("x.tbz2", tar, bzip2),
     ];
     for (name, make, compress) in makers {
-        for (files, count, refusal) in [
+        for (files, count, message) in [
             (&[("a.epd", a)][..], "1\n", ""),
             (&[("text.txt", a)], "1\n", ""),
             (&[("d/a.epd", a), ("d/b.epd", b), ("d/c.fen", a)], "3\n", ""),
-            (&[("readme.txt", b"text".as_slice()), ("a.epd", a), ("../../b.epd", b)], "2\n", ""),
+            (
+                &[("readme.txt", b"text".as_slice()), ("a.epd", a), ("../../b.epd", b)],
+                "2\n",
+                "1 of 3 files in it is not read: readme.txt",
+            ),
             (
                 &[
                     ("g.pgn", game),
@@ -484,9 +488,10 @@ fn zip_and_tar_are_read_as_their_files() {
             for done in
                 [scratch.run(&["count", name]), scratch.run_with(&["count", "-"], bytes.clone())]
             {
-                assert_eq!(done.out, count, "{name} {refusal}: {}", done.err);
-                assert!(done.err.contains(refusal), "{name}: {}", done.err);
-                assert_eq!(done.status, if refusal.is_empty() { 0 } else { 2 }, "{}", done.err);
+                assert_eq!(done.out, count, "{name} {message}: {}", done.err);
+                assert!(done.err.contains(message), "{name}: {}", done.err);
+                assert!(!message.is_empty() || !done.err.contains("read:"), "{}", done.err);
+                assert_eq!(done.status, if count.is_empty() { 2 } else { 0 }, "{}", done.err);
             }
             assert_eq!(scratch.names(), [name], "nothing is written");
         }
@@ -654,15 +659,15 @@ fn a_closed_standard_output_is_an_error() {
 fn verify_tells_damage_from_other_text() {
     let scratch = Scratch::with("a.epd", format!("# a suite\n{P} id x;\n"));
     for (profile, verdict, status) in [
-        ("strict", "not canonical", 1),
-        ("standard", "not standard text", 1),
+        ("strict", "not canonical, 2 not read", 1),
+        ("standard", "not standard text, 1 not read, 1 warning", 1),
         ("lenient", "no damage found, 1 warning", 0),
     ] {
         let done = scratch.run(&["verify", "--profile", profile, "a.epd"]);
         assert_done(&done, status, &format!("a.epd: {verdict}\n"));
     }
     scratch.write("b.epd", "nonsense\n");
-    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged\n");
+    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged, 1 not read\n");
 }
 
 /// Variables of the environment that are not numbers in their range.

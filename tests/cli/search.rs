@@ -67,7 +67,7 @@ fn totals_are_over_all_matches() {
     assert_eq!(names("moves"), ["c5", "e5"]);
     assert_eq!(
         (names("openings"), names("years"), names("ratings")),
-        (vec!["C20"], vec!["1992"], vec!["2400"])
+        (vec!["C20"], vec!["1992", "undated"], vec!["2400", "unrated"])
     );
     assert!(done.err.contains("2 of 3 games match"), "{}", done.err);
     let done = scratch.run(&["search", "g.pgn", "--where", "plies > 3", "--player", "Ann"]);
@@ -159,6 +159,60 @@ fn positions_and_players_select_games() {
     let done = scratch.run(&["search", "g.pgn", "--where", "White == 'Ann'", "--tsv"]);
     assert!(!done.err.contains("finds") && done.out.contains("\tfen\n"), "{}", done.err);
     assert!(done.out.ends_with("KQkq - 0 1\n"), "{}", done.out);
+}
+
+/// Four games reach each position, and a library of one game by rating and one by date keeps two of them.
+#[test]
+fn totals_of_a_library_say_that_it_keeps_some_games_only() {
+    let games = [(1990, 2300), (1991, 2500), (1992, 2400), (1993, 2200)].map(|(year, elo)| {
+        format!(
+            "[White \"Ann\"]\n[Date \"{year}.01.01\"]\n[WhiteElo \"{elo}\"]\n\n1. e4 e5 1-0\n\n"
+        )
+    });
+    let scratch = Scratch::with("g.pgn", games.concat());
+    for (keep, kept) in [("1", 2), ("4", 4)] {
+        let tally = ["tally", "g.pgn", "-o", "kept.epa", "--keep-games", keep, "--force"];
+        assert_eq!(scratch.run(&tally).status, 0);
+        for how in [&["--where", "plies == 2"][..], &["--player", "Ann"]] {
+            let search = [&["search", "kept.epa"], how].concat();
+            let done = scratch.run(&[&search[..], &["--json"]].concat());
+            let totals = objects(&done).pop().unwrap();
+            let numbers = ["games", "searched", "counted"].map(|name| totals[name].clone());
+            assert_eq!(numbers, [kept, kept, 4].map(Value::from), "{how:?}");
+            let done = scratch.run(&[&search[..], &["-q"]].concat());
+            let says_so =
+                done.out.contains("2 of the 2 games that are kept; 4 games were counted\n");
+            assert_eq!(says_so, kept == 2, "{}", done.out);
+        }
+    }
+}
+
+/// Names that differ in given names, accents or punctuation may be those of the player.
+#[test]
+fn other_names_of_a_player_and_copies_of_games_are_reported() {
+    let names =
+        ["Réti,R", "Reti, Richard", "Reti, Richard", "RETI, R.", "Reti, Paul", "Retinger, R"];
+    let games = names.map(|name| format!("[White \"{name}\"]\n\n1. Nf3 d5 2. c4 1-0\n\n"));
+    let scratch = Scratch::with("g.pgn", games.concat());
+    scratch.run(&["tally", "g.pgn", "-o", "kept.epa", "--keep-games", "9"]);
+    for source in ["g.pgn", "kept.epa"] {
+        let done = scratch.run(&["search", source, "--player", "Réti,R", "-q"]);
+        let others = if source == "g.pgn" {
+            "epdb: also in these games: `Reti, Richard` (2), `RETI, R.` (1)\n"
+        } else {
+            "epdb: also in these games: `RETI, R.` (1), `Reti, Richard` (1)\n"
+        };
+        assert_eq!((done.status, done.err.as_str()), (0, others), "{source}");
+    }
+    let tally = ["tally", "g.pgn", "-o", "x.epa", "--player", "Réti,R"];
+    assert!(scratch.run(&tally).err.contains("also in these games: `Reti, Richard` (2)"));
+    let done = scratch.run(&["search", "g.pgn", "--where", "White ~ 'Richard'", "--json"]);
+    assert!(done.err.contains("2 of 6 games match, 1 of them copies of others"), "{}", done.err);
+    let found = objects(&done);
+    assert_eq!((&found[0]["white"]["rating"], &found[2]["copies"]), (&Value::Null, &1.into()));
+    let done = scratch.run(&["search", "g.pgn", "Nf3"]);
+    let says = done.err.contains("5 games reach") && done.err.contains("1 other game is a copy");
+    assert!(says, "{}", done.err);
 }
 
 #[test]

@@ -232,6 +232,36 @@ fn templates_are_filled() {
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
 }
 
+/// Lines that lack a field are counted, and the option is named that keeps the field of a game.
+#[test]
+fn lines_of_a_template_with_empty_fields_are_counted() {
+    let scratch = Scratch::with("g.pgn", "[Result \"1-0\"]\n\n1. e4 {[%eval 0.2]} e5 1-0\n");
+    let template = ["--template", "{fen} | {ce:white} | {result}"];
+    let lack = |options: &[&str]| {
+        let convert = [&["convert", "g.pgn", "r.epd", "--force", "--positions"], options].concat();
+        assert_eq!(scratch.run(&convert).status, 0);
+        let done = scratch.run(&[&["table", "r.epd"], &template[..]].concat());
+        assert_eq!((done.status, done.out.lines().count()), (0, 3), "{}", done.err);
+        done.err.lines().filter(|line| line.contains(" without `")).map(String::from).collect()
+    };
+    let of = |option: &str| format!("{option} keeps it when games become records");
+    let evaluation =
+        |count: u8| format!("epdb: {count} of 3 lines without `ce:white`: {}", of("--game-evals"));
+    let result = format!("epdb: 3 of 3 lines without `result`: {}", of("--game-tags"));
+    let lines: Vec<String> = lack(&[]);
+    assert_eq!(lines, [evaluation(3), result]);
+    let lines: Vec<String> = lack(&["--game-tags", "--game-evals"]);
+    assert_eq!(lines, [evaluation(2)]);
+    // Of a game itself, quiet positions with an evaluation, as in the guide.
+    let quiet = ["table", "g.pgn", "--positions", "--where", "quiet && eval >= -2000"];
+    let bullet = ["--template", "{fen} | {eval:white} | {result}"];
+    let done = scratch.run(&[&quiet[..], &bullet].concat());
+    assert_eq!(
+        (done.out, done.err.contains("without")),
+        (format!("{AFTER_E4} 0 1 | 20 | 1.0\n"), false)
+    );
+}
+
 /// An opcode has one type, in every command that prints JSON.
 #[test]
 fn operands_have_one_json_type() {
@@ -468,6 +498,15 @@ fn diff_shows_what_changed_and_nothing_else() {
         "{}",
         by_position.out
     );
+    let ignoring = scratch.run(&["diff", "old.epd", "new.epd", "--ignore", "bm,acms"]);
+    assert!(
+        ignoring.out.starts_with("! old.epd:2 new.epd:1 \"2\": added ce 5\n"),
+        "{}",
+        ignoring.out
+    );
+    assert!(ignoring.err.contains("no record has `acms`"), "{}", ignoring.err);
+    let only = scratch.run(&["diff", "old.epd", "new.epd", "--only", "c0"]);
+    assert!(only.err.contains("2 equal, 1 removed, 1 added, 0 changed"), "{}", only.err);
     let same = scratch.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
     assert_eq!((same.out.as_str(), same.status), ("", 0));
 }
@@ -625,7 +664,7 @@ fn edit_changes_some_records_in_place() {
     let before = scratch.text("suite.epd");
     let edit = ["edit", "suite.epd", "--set", "bm=d4", "-o", "suite.epd"];
     let refused = scratch.run(&[&edit[..], &["--where", "id == 'S.10'"]].concat());
-    let advice = "would lose 2 records that --where excludes; use --if instead of --where";
+    let advice = "would lose 2 records that --where excludes: use --if instead";
     assert!(refused.status == 2 && refused.err.contains(advice), "{}", refused.err);
     assert_eq!(scratch.text("suite.epd"), before);
     let done = scratch.run(&[&edit[..], &["--if", "id == 'S.10'"]].concat());
@@ -662,6 +701,22 @@ fn edit_keeps_the_other_lines_byte_for_byte() {
         let made = of(&[&["a.epd"], args].concat());
         assert!(!made.contains("  id"), "{args:?}: {made}");
     }
+}
+
+/// A line that cannot be read stays too, and a changed line keeps its line end.
+#[test]
+fn edit_keeps_unreadable_lines_and_line_ends() {
+    let bad = format!("{START}  bm e4\r\n8/8/x bm e4;\r\n");
+    let scratch = Scratch::with("a.epd", format!("{PAWN} ce 5;\r\n{bad}{KINGS} ce 6;"));
+    let edit = ["edit", "a.epd", "--set", "ce=7", "--if", "ce > 0", "-o"];
+    let changed = format!("{PAWN} ce 7;\r\n{bad}{KINGS} ce 7;");
+    for output in ["b.epd", "a.epd"] {
+        let done = scratch.run(&[&edit[..], &[output]].concat());
+        assert!(done.status == 1 && done.err.contains("a.epd:3:"), "{}", done.err);
+        assert_eq!(scratch.text(output), changed);
+    }
+    let refused = scratch.run(&["edit", "a.epd", "--set", "bm="]);
+    assert!(refused.status == 2 && refused.err.contains("--drop bm"), "{}", refused.err);
 }
 
 #[test]
@@ -968,9 +1023,11 @@ fn groups_have_totals() {
     assert_eq!(json, format!("{object}\n"));
     // A library has the games in its tallies.
     out(&scratch, &["tally", "g.pgn", "-o", "g.epb"]);
-    let by_side =
-        ["table", "--group-by", "stm", "--agg", "count,games,score", "--no-header", "g.epb"];
-    assert_eq!(out(&scratch, &by_side), "b\t3\t3\t0.5\nw\t2\t5\t0.5\n");
+    let what = "count,games,white,draws,black,score";
+    let by_side = ["table", "--group-by", "stm", "--agg", what, "--no-header", "g.epb"];
+    assert_eq!(out(&scratch, &by_side), "b\t3\t3\t1\t1\t1\t0.5\nw\t2\t5\t1\t2\t1\t0.5\n");
+    let by_eco = ["table", "g.pgn", "--group-by", "ECO", "--agg", "white,draws,black"];
+    assert_eq!(out(&scratch, &by_eco), "ECO\twhite\tdraws\tblack\nA40\t0\t0\t0\nB20\t1\t1\t1\n");
     assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
     assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
     // A mate is no number of centipawns.
@@ -1081,6 +1138,9 @@ fn a_conflict_costs_only_the_contradicting_operations() {
     ] {
         let done = scratch.run(&["union", "a.epd", "b.epd", "c.epd", "--on-conflict", policy]);
         assert_eq!(done.out, format!("{position} {expected}\n"), "{policy}: {}", done.err);
+        let counted =
+            format!("2 in conflict with another one, resolved: the {policy} value counts");
+        assert!(done.err.contains(&counted), "{}", done.err);
         assert_eq!(
             done.err.matches("have the same position, but differ").count(),
             2,

@@ -41,6 +41,27 @@ fn a_source_is_imported_once() {
     assert_eq!(scratch.run(&["verify", "s.epdb"]).status, 0);
 }
 
+/// The second run of an import does nothing to the store, and its file of rejects is that of the first.
+#[test]
+fn an_import_that_is_repeated_saves_the_rejects_again() {
+    let scratch = Scratch::with("a.epd", [A, "bad\n", B, "worse\n"].concat());
+    scratch.write("g.pgn", "1. e4 *\n\n[FEN \"bad\"]\n\n1. e4 *\n");
+    for call in [
+        &["import", "s.epdb", "a.epd", "--rejects", "left"][..],
+        &["import", "t.epdb", "g.pgn", "--tally", "--rejects", "left"],
+    ] {
+        let first = scratch.run(call);
+        let rejects = scratch.read("left");
+        assert_eq!(first.status, 1, "{}", first.err);
+        assert!(!rejects.is_empty());
+        std::fs::remove_file(scratch.path("left")).unwrap();
+        let again = scratch.run(call);
+        assert!(again.err.contains("nothing to do"), "{}", again.err);
+        assert_eq!((again.status, scratch.read("left")), (1, rejects));
+    }
+    assert_eq!(count(&scratch), "2");
+}
+
 /// Two imports begin one store: who comes second says so and touches nothing, and what it read can be
 /// imported afterwards.
 #[cfg(unix)]
@@ -118,7 +139,7 @@ fn a_store_without_a_commit_does_not_stay() {
     assert_eq!(count(&scratch), "1");
 }
 
-/// An import that another program left: `verify`, `stats` and `count` report its records that wait, and the next
+/// An import that another program left: every command that reads reports its records that wait, and the next
 /// import merges them first.
 #[test]
 fn records_that_wait_are_reported_and_merged() {
@@ -133,7 +154,14 @@ fn records_that_wait_are_reported_and_merged() {
     drop(importer);
     store.close().unwrap();
     let note = format!("{waiting} records of an interrupted import wait in s.epdb.runs");
-    for command in [&["verify"][..], &["stats"], &["count"], &["count", "--where", "check"]] {
+    for command in [&["verify"][..], &["stats"], &["count"], &["count", "--where", "check"]]
+        .into_iter()
+        .chain([
+            &["normalize", "-o", "o.epd"][..],
+            &["pack", "-o", "o.epa"],
+            &["table", "--columns", "fen"],
+        ])
+    {
         let done = scratch.run(&[command, &["s.epdb"]].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         assert!(done.err.contains(&note), "{}", done.err);

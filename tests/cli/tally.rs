@@ -21,6 +21,48 @@ fn line<'a>(text: &'a str, position: &str) -> &'a str {
     text.lines().find(|line| line.starts_with(position)).unwrap_or_default()
 }
 
+/// The counts of a library would seem to have the games of records that stand beside them. The messages name
+/// commands that add the games.
+#[test]
+fn records_are_not_written_beside_those_of_a_library() {
+    let scratch = Scratch::with("a.pgn", "1. e4 e5 1-0\n");
+    scratch.write("b.pgn", "1. d4 d5 0-1\n");
+    scratch.write("b.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    assert_eq!(scratch.run(&["tally", "a.pgn", "-o", "a.epa", "--max-ply", "9"]).status, 0);
+    let adding = "`epdb tally b.pgn --max-ply 9 --same-game auto -o added.epa` and `epdb union a.epa added.epa";
+    for (command, more, message) in [
+        ("pack", &["a.epa", "b.pgn", "-o", "o.epa"][..], adding),
+        ("pack", &["b.pgn", "a.epa", "--shards", "2", "-o", "o"], adding),
+        ("export", &["a.epa", "b.pgn", "-o", "o.epd"], adding),
+        ("normalize", &["a.epa", "b.pgn", "-o", "o.epa"], adding),
+        ("sort", &["a.epa", "b.pgn", "--positions", "--by", "epd"], adding),
+        ("tally", &["a.epa", "b.pgn", "-o", "o.epa"], adding),
+        ("import", &["a.epa", "b.pgn"], adding),
+        ("union", &["a.epa", "b.pgn", "-o", "o.epa"], "count its games first, with `epdb tally`"),
+        ("pack", &["a.epa", "b.epd", "-o", "o.epa"], "`epdb union a.epa b.epd --allow-mixed`"),
+        ("filter", &["a.epa", "b.epd", "--where", "pieces > 1"], "--allow-mixed"),
+    ] {
+        let done = scratch.run(&[&[command], more].concat());
+        let is_refused = done.status == 2 && done.err.contains(message) && done.out.is_empty();
+        assert!(is_refused, "{command} {more:?}: {}", done.err);
+    }
+    let names = scratch.names();
+    assert!(names.iter().all(|name| !name.starts_with('o')), "{names:?}");
+    for command in [
+        "tally b.pgn --max-ply 9 --same-game auto -o added.epa",
+        "union a.epa added.epa -o sum.epa",
+        "import added.epdb b.pgn --tally --base a.epa",
+        "pack a.epa+added.epdb -o NEW.epa",
+    ] {
+        let done = scratch.run(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(done.status, 0, "{command}: {}", done.err);
+    }
+    for library in ["sum.epa", "NEW.epa"] {
+        let moves = scratch.run(&["explore", library, "--tsv"]).out;
+        assert!(moves.contains("e4\t") && moves.contains("d4\t"), "{library}: {moves}");
+    }
+}
+
 #[test]
 fn positions_have_their_moves_and_number_of_games() {
     let scratch = scratch();

@@ -317,6 +317,9 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         (&["normalize", "a.epd", "--repairs", "x.csv"], "use another suffix"),
         (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "use another suffix"),
         (&["normalize", "a.epd", "--repairs", "x.epd"], "use another suffix"),
+        (&["normalize", "a.epd", "-o", "x.edp"], "unknown suffix .edp: did you mean .epd?"),
+        (&["purge", "id", "a.epd", "-o", "x.ep.gz"], "did you mean .epd?"),
+        (&["convert", "a.epd", "x.png", "--to", "pgn"], "did you mean .pgn?"),
         (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
         (&["import", "notes.txt", "a.epd"], "notes.txt"),
     ] {
@@ -333,6 +336,10 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         &["convert", "a.epd", "x", "--to", "epdb"],
         &["import", "store", "a.epd"],
         &["pack", "a.epd", "-o", "x.bin2"],
+        &["normalize", "a.epd", "-o", "x.txt"],
+        &["normalize", "a.epd", "-o", "x.tmp"],
+        &["normalize", "a.epd", "-o", "x.epd~"],
+        &["normalize", "a.epd", "-o", "/dev/null"],
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
@@ -688,7 +695,7 @@ fn an_input_is_not_replaced_where_a_selection_leaves_out_records() {
     let names = ["s.epd", "s.epb", "s.epa", "g.pgn"];
     let contents = || names.map(|name| scratch.read(name));
     let (before, files) = (contents(), scratch.names());
-    let of_records: [&[&str]; 15] = [
+    let of_records: [&[&str]; 14] = [
         &["normalize", "s.epd", "-o", "s.epd"],
         &["pfdn", "s.epd", "-o", "./s.epd"],
         &["edit", "--drop", "id", "s.epd", "-o", "link.epd"],
@@ -697,7 +704,6 @@ fn an_input_is_not_replaced_where_a_selection_leaves_out_records() {
         &["shuffle", "s.epd", "-o", "s.epd"],
         &["dedupe", "s.epd", "-o", "s.epd"],
         &["union", "o.epd", "s.epd", "-o", "s.epd"],
-        &["subtract", "s.epd", "o.epd", "-o", "s.epd"],
         &["join", "s.epd", "o.epd", "--take", "id", "-o", "s.epd"],
         &["purge", "bm", "s.epd", "-o", "s.epd", "--allow-rejects"],
         &["flip", "s.epd", "-q", "-o", "s.epd"],
@@ -720,12 +726,12 @@ fn an_input_is_not_replaced_where_a_selection_leaves_out_records() {
     let done = shell(&scratch, "exec \"$epdb\" normalize -o s.epd --where \"id != 'b'\" < s.epd");
     assert_eq!(done.status.code(), Some(2));
     assert!(contents() == before);
-    // What another input loses is still in that input, and a filter is there to remove records.
+    // What another input loses is still in that input.
     for (args, left) in [
         (&["union", "s.epd", "o.epd", "-o", "s.epd", "--where", "id != 'c'"][..], 2),
         (&["normalize", "s.epd", "-o", "s.epd", "--where", "id != 'c'"], 2),
-        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'", "--invert"], 1),
-        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'"], 0),
+        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'", "--invert", "--force"], 1),
+        (&["filter", "s.epd", "-o", "s.epd", "--where", "id == 'b'", "--force"], 0),
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
@@ -775,7 +781,10 @@ fn games_are_not_replaced_by_their_positions() {
         (&["sort", "--by", "ce", "g.epd", "-o", "g.epd"], "g.epd holds games, not records"),
         (&["dedupe", "g.epd", "-o", "g.epd", "-q"], "g.epd holds games, not records"),
         (&["convert", "g.epd", "g.epd"], "g.epd holds games, not records"),
-        (&["filter", "--where", "pieces > 1", "g.epd", "-o", "g.epd"], "holds games, not records"),
+        (
+            &["filter", "--where", "pieces > 1", "g.epd", "-o", "g.epd", "--force"],
+            "holds games, not records",
+        ),
         (&["tally", "g.epd", "-o", "g.epd"], "g.epd holds games, not records"),
         (&["normalize", "g.epd.gz", "-o", "g.epd.gz"], "g.epd.gz holds games, not records"),
         (&["normalize", "z.fen.gz", "-o", "z.fen.gz"], "z.fen.gz holds games, not records"),
@@ -834,19 +843,29 @@ fn an_archive_is_replaced_by_a_smaller_one_only_by_force() {
 fn an_input_is_not_replaced_by_some_of_its_records() {
     let lines = ["e3", "e4"].map(|mv| format!("4k3/8/8/8/8/8/4P3/4K3 w - - bm {mv};\n")).concat();
     let scratch = Scratch::with("a.epd", &lines);
+    scratch.write("a1.epd", &lines);
+    scratch.write("b.epd", "");
     scratch.write("g.pgn", "1. e4 e5 1-0\n\n1. d4 d5 0-1\n");
+    scratch.write("b.pgn", "1. e4 e5 1-0\n");
     let games = scratch.text("g.pgn");
     for args in [
         &["sample", "-n", "1", "a.epd", "-o", "a.epd"][..],
         &["get", "a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -", "-o", "a.epd"],
         &["sample", "-n", "1", "g.pgn", "-o", "g.pgn"],
         &["search", "g.pgn", "--where", "plies > 1", "-n", "1", "-o", "g.pgn"],
+        &["filter", "g.pgn", "--where", "plies > 1", "-o", "g.pgn"],
+        &["filter", "a.epd", "--where", "check", "--invert", "-o", "a.epd"],
+        &["subtract", "a.epd", "b.epd", "-o", "a.epd"],
+        &["intersect", "g.pgn", "b.pgn", "-o", "g.pgn"],
+        &["split", "a1.epd", "--lines", "1", "-o", "a%d.epd"],
     ] {
         let done = scratch.run(args);
         let told = "would lose the records that are not taken: name another output";
         assert!(done.status == 2 && done.err.contains(told), "{args:?}: {}", done.err);
         assert!(scratch.text("a.epd") == lines && scratch.text("g.pgn") == games, "{args:?}");
     }
+    let done = scratch.run(&["filter", "g.pgn", "--where", "moves > 9", "-o", "g.pgn", "--force"]);
+    assert!(done.status == 0 && scratch.text("g.pgn").is_empty(), "{}", done.err);
 }
 
 /// What is left of an archive that is cut is not replaced without a word.

@@ -31,6 +31,8 @@ fn sources_describe_themselves() {
     assert_eq!(said(1), [json!("suite"), json!(3), json!(null), json!([]), json!(false)]);
     let all = json!(["year", "month", "speed", "rating"]);
     assert_eq!(said(2), [json!("mine"), json!(10), json!(4), all, json!(true)]);
+    let games = running.get("/api/games?source=suite").json();
+    assert!(games["hint"].as_str().unwrap().contains("keeps no games"), "{games}");
 }
 
 #[test]
@@ -62,6 +64,7 @@ fn a_position_has_its_line_its_moves_and_what_is_known() {
     let id = top[0]["id"].as_str().unwrap();
     let pgn = running.get(&format!("/api/game?id={id}")).json()["pgn"].clone();
     assert!(pgn.as_str().unwrap().contains("[White \"Anders\"]"), "{pgn}");
+    assert!(games.get("hint").is_none());
     assert_eq!(running.get("/api/game?id=0123456789abcdef").status, 404);
     assert_eq!(running.get("/api/game?id=x").status, 400);
 }

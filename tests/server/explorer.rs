@@ -399,7 +399,10 @@ fn filters_that_cannot_be_done_are_named_or_refused() {
         named("/lichess?since=2020-01&speeds=blitz&ratings=2200").unwrap(),
         "since, speeds, ratings"
     );
+    let told = running.get("/lichess?speeds=blitz&ratings=2200").json();
+    assert_eq!(told["notSplit"], serde_json::json!(["speeds", "ratings"]));
     assert_eq!(named("/masters?since=2020"), None);
+    assert!(running.get("/masters?since=2020").json().get("notSplit").is_none());
     let told = running.get("/lichess?since=2020-12&speeds=blitz").json();
     assert_eq!((&told["white"], &told["draws"]), (&0.into(), &1.into()));
 

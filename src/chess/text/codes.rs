@@ -814,6 +814,11 @@ codes! {
         "read as U+FFFD",
         "…",
         "check the name of the character set";
+    W_SOURCE_MEMBERS "W-SOURCE-MEMBERS"
+        "files in a zip or tar archive that do not have the suffix of a format",
+        "not read",
+        "…",
+        "extract them, and name them to read them";
     E_REF_NOREFREQ "E-REF-NOREFREQ"
         "a message of a client has no refreq",
         FAULTED,

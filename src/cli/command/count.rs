@@ -18,7 +18,7 @@ use epdb_chess::error::{self, Place};
 use epdb_chess::model::EpdRecord;
 #[cfg(feature = "parquet")]
 use epdb_library::column_scan::count_by_columns;
-use epdb_source::{CollectionFile, Encode, FileFormat, name_of};
+use epdb_source::{CollectionFile, Encode, FileFormat};
 
 /// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]
@@ -99,9 +99,6 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
         return Ok(None);
     }
     let library = streams.library(file)?;
-    if let Some(CollectionFile::Store(local)) = &library {
-        source::note_waiting(&name_of(file), local.path())?;
-    }
     if wanted.filter.is_some() {
         return Ok(None);
     }

@@ -6,7 +6,6 @@ use crate::cli::args::RecordFilter;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamesArgs, note_games};
-use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
@@ -87,9 +86,7 @@ fn filter_records(
     let mut output = (!args.count).then(output).transpose()?;
     if let Some(output) = &mut output {
         output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
-        output.keep_ledger(&pipe.files, &pipe.read, || {
-            ledgers::of_records(&pipe.files, &pipe.read, inverted.is_none())
-        })?;
+        output.keep_ledger_of_records(&pipe.files, &pipe.read, inverted.is_none())?;
     }
     let mut count = 0_u64;
     let mut last_game = None;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{
     Findings, Places, UnusedFields, shown_conflict, temporary_directory, write_all,
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     let file = std::slice::from_ref(&args.file);
-    output.keep_ledger(file, &args.read, || ledgers::of_records(file, &args.read, false))?;
+    output.keep_ledger_of_records(file, &args.read, false)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Position));
     let directory = temporary_directory();
     let memory_bytes = args.memory.memory_bytes;

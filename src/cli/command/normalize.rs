@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::cli::args::{OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::write_items;
 use crate::cli::record_output::RecordOutput;
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         diagnostics.keep_rejects_in_output();
     }
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    output.keep_ledger(&args.files, &read, || ledgers::of_records(&args.files, &read, true))?;
+    output.keep_ledger_of_records(&args.files, &read, true)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     write_items(&args.files, &read, diagnostics, output, |item, output| {
         match item {

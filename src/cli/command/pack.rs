@@ -32,7 +32,7 @@ use epdb_source::{
 /// that --positions selects are packed. An archive packed with --verbatim also gives back the
 /// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
 /// uncompressed. An archive appears only when it is complete. It cannot be changed: to add records,
-/// pack again.
+/// pack again; to add games to a library, use `tally` and `union`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa

@@ -73,7 +73,7 @@ impl Purging<'_> {
         let mut place = Place::new(name_of(path), At::Line(0));
         let mut text = source::open_lines(path, limit, &self.args.read, &mut self.diagnostics)?;
         let left_out = self.diagnostics.tally.left_out;
-        self.comments.begin_source();
+        self.diagnostics.begin_source();
         loop {
             if !text.has_line()? {
                 self.output.hand_on()?;

@@ -7,7 +7,6 @@ use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameBytes, GamePipe, GamesArgs};
-use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
@@ -98,7 +97,7 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open_sorted(output, write, order.is_by_key())?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
-    output.keep_ledger(files, read, || ledgers::of_records(files, read, true))?;
+    output.keep_ledger_of_records(files, read, true)?;
     let mut sorter =
         RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(order.fields());

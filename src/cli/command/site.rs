@@ -14,7 +14,7 @@ use crate::cli::values::{self, word_of};
 use epdb_archive::About;
 use epdb_base::new_file::NewFile;
 use epdb_library::publish::{
-    ONE_FILE, PART, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames, PublishedLibrary,
+    ONE_FILE, PART, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames,
 };
 use epdb_server::SourceSpec;
 use epdb_server::site::{self, DATA, SiteSource};
@@ -81,11 +81,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let scratch = tempfile::tempdir()?;
         let sources = args.publish(scratch.path(), u64::MAX, abouts, &read, &mut diagnostics)?;
         write_page(&args.output, scratch.path(), &sources)?;
+        sources.iter().for_each(|source| args.note_public(source));
     } else {
         site::check_folder(&args.output)?;
         let max_one_file = if args.ranges { u64::MAX } else { ONE_FILE };
         let sources = args.publish(&args.output, max_one_file, abouts, &read, &mut diagnostics)?;
         let size = site::write_folder(&args.output, &sources)?;
+        sources.iter().for_each(|source| args.note_public(source));
         let folder = args.output.display();
         let removed = match size.removed {
             0 => String::new(),
@@ -136,7 +138,6 @@ impl Args {
             };
             let sink = &mut CommandSink::new(read, diagnostics, "packing", MANY_RECORDS);
             let library = job.run(sink)?;
-            self.note_public(spec, &library);
             sources.push(SiteSource {
                 name: spec.name.clone(),
                 library,
@@ -146,9 +147,8 @@ impl Args {
         Ok(sources)
     }
 
-    /// Prints what becomes public of a library.
-    fn note_public(&self, spec: &SourceSpec, library: &PublishedLibrary) {
-        let name = &spec.name;
+    /// Prints what became public of a library.
+    fn note_public(&self, SiteSource { name, library, .. }: &SiteSource) {
         let records = many(library.records, "record");
         match &library.origin {
             Some(origin) => {
@@ -157,7 +157,12 @@ impl Args {
             None => note!("{name}: public: {records}, with their operations"),
         }
         if library.kept_games > 0 {
-            let games = many(library.kept_games, "game");
+            let counted = library.origin.as_ref().map_or(0, |origin| origin.games());
+            let games = if library.kept_games < counted {
+                format!("{} of these games (only they can be searched)", library.kept_games)
+            } else {
+                many(library.kept_games, "game")
+            };
             let names = match library.players.len() {
                 0 => "no names of players".to_string(),
                 count => format!("{} of players", many(count as u64, "name")),

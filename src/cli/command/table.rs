@@ -1,5 +1,6 @@
 //! `epdb table`: fields of records as columns, or filled into a template.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited, are_games};
 use crate::cli::terminal::{many, note};
+use epdb_chess::model::Opcode;
 use epdb_chess::text::FormatOptions;
 use epdb_library::field::Field;
 use epdb_library::field::json_value;
@@ -29,18 +31,20 @@ use epdb_source::{FileFormat, GameCounter, Item, Output};
 /// A column is a field of `epdb help where`: an opcode, or fen, epd, key, pieces, material, stm,
 /// uci(bm), ce:white, result and others. Games and their positions also have all tags (White,
 /// WhiteElo, Date ...), year, speed and others. In the line of a game, fields of positions refer to its
-/// last position; --positions writes a line for each position. A missing value is empty (null in JSON).
+/// last position; --positions writes a line for each position. A missing value is empty (null in JSON). Lines of a
+/// template with empty fields are counted at the end.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
   epdb table --columns fen,move,games,score --rows moves library.epdb
-  epdb table --group-by ECO,year --agg games,score games.pgn
+  epdb table --group-by ECO --agg games,white,draws,black,score games.pgn | sort -k2,2nr
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values for each group: count (default), games, score, min(F), max(F), mean(F), sum(F). Mates are left out of
-    /// means and sums of scores (ce, eval ...), but not of min and max, where ±32766 is a mate in one
+    /// Values for each group: count (default), games, white, draws and black (their wins), score, min(F), max(F),
+    /// mean(F), sum(F). Mates are left out of means and sums of scores (ce, eval ...), but not of min and max, where
+    /// ±32766 is a mate in one
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -173,12 +177,49 @@ fn parse_template(text: &str) -> Result<Template, String> {
 /// The error if a table of moves is to be made of games.
 const NO_MOVES: &str = "--rows moves is for records that have a tally, such as those of a library: count the games with `epdb tally` first";
 
+/// The lines of a template in which a field is empty.
+#[derive(Default)]
+struct Lacking {
+    lines: u64,
+    /// Number of these lines for each field.
+    fields: BTreeMap<String, u64>,
+    /// Fields that records of games have if an option stores them.
+    advice: BTreeMap<String, &'static str>,
+}
+
+impl Lacking {
+    fn add(&mut self, field: &Field, subject: &EvalContext<'_>) {
+        let name = field.to_string();
+        let advice = match field {
+            _ if subject.game.is_some() => None,
+            Field::Operation(Opcode::CE | Opcode::ACD) | Field::WhiteScore => Some("--game-evals"),
+            field if !field.is_of_record() => Some("--game-tags"),
+            _ => None,
+        };
+        if let Some(advice) = advice {
+            self.advice.insert(name.clone(), advice);
+        }
+        *self.fields.entry(name).or_default() += 1;
+    }
+
+    fn report(&self) {
+        for (name, count) in &self.fields {
+            let option = self.advice.get(name);
+            let advice = option.map_or(String::new(), |option| {
+                format!(": {option} keeps it when games become records")
+            });
+            note!("epdb: {count} of {} without `{name}`{advice}", many(self.lines, "line"));
+        }
+    }
+}
+
 /// Parts of a table, and the fields that no record had.
 struct Table<'a> {
     args: &'a Args,
     form: TableForm,
     forms: FormatOptions,
     never_met: UnusedFields,
+    lacking: Lacking,
     groups: Option<Groups>,
     out: Output,
     line: Vec<u8>,
@@ -209,7 +250,10 @@ impl Table<'_> {
                 let cells = cells.map(|(name, field)| (&**name, field.shown_value(subject)));
                 write_table_row(self.form, cells, &mut self.line)?;
             }
-            (None, Some(template)) => template.fill(subject, &mut self.line),
+            (None, Some(template)) => {
+                self.lacking.lines += 1;
+                template.fill(subject, &mut self.line, &mut self.lacking);
+            }
             (None, None) => {}
         }
         self.line.push(b'\n');
@@ -247,6 +291,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         form,
         forms: args.write.options(FileFormat::Epd, None),
         never_met: UnusedFields::new(fields.iter().copied()),
+        lacking: Lacking::default(),
         groups: args.groups(),
         out: args.open(form)?,
         line: Vec::new(),
@@ -287,6 +332,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     table.write_groups()?;
     table.out.finish()?;
     table.never_met.report(if has_games { "game" } else { "record" });
+    table.lacking.report();
     diagnostics.finish()
 }
 
@@ -351,12 +397,16 @@ impl What {
 }
 
 impl Template {
-    fn fill(&self, subject: &EvalContext<'_>, line: &mut Vec<u8>) {
+    fn fill(&self, subject: &EvalContext<'_>, line: &mut Vec<u8>, lacking: &mut Lacking) {
         for part in &self.0 {
             match part {
                 Part::Text(text) => line.extend_from_slice(text),
                 Part::Field(field) => {
-                    line.extend_from_slice(&field.shown_value(subject).text());
+                    let text = field.shown_value(subject).text();
+                    if text.is_empty() && !field.is_in(subject) {
+                        lacking.add(field, subject);
+                    }
+                    line.extend_from_slice(&text);
                 }
             }
         }

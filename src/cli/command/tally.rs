@@ -9,6 +9,7 @@ use crate::cli::args::{AboutArgs, ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::{CommandSink, inputs};
 use crate::cli::json;
+use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
@@ -243,6 +244,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(true);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
+    for file in &files {
+        ledgers::refuse_library(file, &files, &args.read)?;
+    }
     let counting = args.counting();
     // A slice need not have the player.
     if slice.is_none() {

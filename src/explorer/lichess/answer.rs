@@ -50,6 +50,7 @@ pub(super) fn answer_query(
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
         object.history = tally.and_then(|tally| object::by_month(tally, &applied.filter));
     }
+    object.not_split.clone_from(&applied.not_split);
     Ok(ExplorerAnswer { object, applied, is_cut })
 }
 

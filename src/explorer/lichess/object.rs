@@ -24,6 +24,9 @@ pub(super) struct ExplorerObject {
     pub(super) queue_position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) history: Option<Vec<MonthObject>>,
+    /// The filters that are not applied, because the library is not split by them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_split: Vec<&'static str>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -43,6 +46,7 @@ impl ExplorerObject {
             top_games: None,
             queue_position: None,
             history: None,
+            not_split: Vec::new(),
         }
     }
 }

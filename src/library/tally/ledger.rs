@@ -125,6 +125,18 @@ pub enum LedgerError {
         /// The name of the file.
         name: String,
     },
+    /// A file without tallies would be written together with a library.
+    #[error(
+        "{name} does not count games, and the library {library} does: they are not written together"
+    )]
+    Mixture {
+        /// The name of the file.
+        name: String,
+        /// The name of the library.
+        library: String,
+        /// The settings of the library.
+        settings: Box<TallySettings>,
+    },
     /// Any other error.
     #[error(transparent)]
     Other(#[from] Error),
@@ -433,19 +445,50 @@ pub(crate) fn of_merged(
 /// marked as pruned unless these are all records of one library, unchanged (`are_whole`).
 ///
 /// # Errors
-/// The errors of [`sum`].
+/// The errors of [`sum`] and of [`refuse_mixture`].
 pub fn of_records(
     files: &[impl AsRef<Path>],
     streams: &Streams,
     filter: Option<&str>,
     are_whole: bool,
 ) -> Result<Option<LedgerSum>, LedgerError> {
+    refuse_mixture(files, streams)?;
     let mut ledger = sum(files, streams, Allowed::ANY_GAMES)?;
     if let Some(all) = &mut ledger {
         let are_changed = !are_whole || files.len() > 1;
         mark_pruned(&mut all.origin, filter, are_changed);
     }
     Ok(ledger)
+}
+
+/// Refuses files of which some are libraries, and others are not: the games of the others would seem to be counted.
+///
+/// # Errors
+/// [`LedgerError::Mixture`], or a file cannot be opened or is damaged.
+pub fn refuse_mixture(files: &[impl AsRef<Path>], streams: &Streams) -> Result<(), LedgerError> {
+    if files.len() < 2 {
+        return Ok(());
+    }
+    let mut library = None;
+    let mut silent = None;
+    for file in files.iter().map(AsRef::as_ref) {
+        let origin = match streams.library(file)? {
+            Some(library) => library.opened()?.tally_origin()?,
+            None => None,
+        };
+        match origin {
+            Some(origin) => library = Some((file, origin)),
+            None => silent = Some(file),
+        }
+    }
+    match (library, silent) {
+        (Some((library, origin)), Some(silent)) => Err(LedgerError::Mixture {
+            name: name_of(silent).into_owned(),
+            library: name_of(library).into_owned(),
+            settings: Box::new(origin.settings),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Marks an origin as pruned by an expression of `--where`, or because records were left out, changed

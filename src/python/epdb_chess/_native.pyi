@@ -579,7 +579,7 @@ def search(
     `matches` the first `limit` games with their first matching positions, as a dict. With `players`, the spellings of
     a name, only games of this player count, and the player's points.
 
-    The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
+    `searched` is the number of games that were read. The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
     numbers by name: `moves`, `openings`, `years` and `ratings`. `help(epdb_chess.where)` describes expressions.
     """
 def plan(paths: _Paths, slices: int) -> Plan:

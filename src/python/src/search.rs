@@ -20,7 +20,7 @@ use crate::work::{Progress, run};
 /// `matches` the first `limit` games with their first matching positions, as a dict. With `players`, the spellings of
 /// a name, only games of this player count, and the player's points.
 ///
-/// The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
+/// `searched` is the number of games that were read. The totals are `games`, `wins`, `draws`, `losses`, `unknown`, `points` and `score` of `side`, and lists with the same
 /// numbers by name: `moves`, `openings`, `years` and `ratings`. `help(epdb_chess.where)` describes expressions.
 #[pyfunction]
 #[pyo3(signature = (
@@ -53,7 +53,11 @@ pub(crate) fn search<'py>(
     let (text, findings) = run(py, &progress, |ticker| {
         let (mut sink, mut totals, mut matches) =
             (input.sink(ticker), Totals::default(), Vec::new());
+        let mut searched = 0;
         sink.read_games(&input.inputs, &mut |item| {
+            if matches!(item, Item::Game { .. } | Item::LeftOut { record: None, .. }) {
+                searched += 1;
+            }
             if let Item::Game { game, place, encoded, .. } = item
                 && let Some(ply) = matching.ply(game, place, encoded)
             {
@@ -67,7 +71,10 @@ pub(crate) fn search<'py>(
             Ok(())
         })?;
         let side = if player.is_some() { "player" } else { "white" };
-        let mut object = serde_json::json!(TotalsObject::new("games", side, &totals));
+        let mut object = serde_json::json!(TotalsObject {
+            searched: Some(searched),
+            ..TotalsObject::new("games", side, &totals)
+        });
         object["matches"] = serde_json::json!(matches);
         Ok((object.to_string(), sink.findings))
     })?;

@@ -119,10 +119,11 @@ const button = (words, onclick, kind = "quiet") => h("button", { type: "button",
 /** Shows the games that reach the pattern; `null` for none. */
 export const showFound = (where, answer) => {
   if (!answer) return section($("found"), []);
-  const { totals, games, searched, keptGames } = answer;
+  const { totals, games, searched, keptGames, countedGames } = answer;
   const shares = ["wins", "draws", "losses"].map((kind) => percent(totals.games ? totals[kind] / totals.games : 0));
   const moves = totals.moves.slice(0, 5).map(({ name, games: number }) => `${name} ${count(number)}`);
   const cut = searched < keptGames ? ` of the first ${count(searched)} of ${count(keptGames)} games` : ` of ${counted(searched, "game")}`;
+  const unsearched = countedGames > keptGames ? ` The library counts ${count(countedGames)} games and keeps ${count(keptGames)} of them; only these are searched.` : "";
   const row = (game) => h("tr", { onclick: () => actions.open(game) },
     h("th", { scope: "row" }, h("button", { type: "button", onclick: (event) => { event.stopPropagation(); actions.open(game); } },
       player("white", game.white, game.winner), h("span", { class: "unseen" }, " against "), player("black", game.black, game.winner)),
@@ -132,7 +133,7 @@ export const showFound = (where, answer) => {
   section($("found"), [
     h("h3", {}, "Pattern", h("span", { class: "count" }, count(totals.games))),
     h("p", {}, h("code", {}, where), " ", h("button", { type: "button", class: "quiet", onclick: () => showFound(where, null) }, "Close")),
-    h("p", {}, searched === 0 ? "This library keeps no games." : `Reached by ${counted(totals.games, "game")}${cut}. White won ${shares[0]}, draws ${shares[1]}, Black won ${shares[2]}.`),
+    h("p", {}, searched === 0 ? "This library keeps no games." : `Reached by ${counted(totals.games, "game")}${cut}. White won ${shares[0]}, draws ${shares[1]}, Black won ${shares[2]}.${unsearched}`),
     moves.length > 0 && h("p", {}, `Next moves: ${moves.join(", ")}`),
     games.length > 0 && h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Games with the pattern" },
       h("table", { class: "kept" }, h("thead", {}, h("tr", {}, ["Players", "Result", "Move"].map((head) => h("th", { scope: "col" }, head)))),

@@ -75,6 +75,7 @@ impl Sources {
             None => {
                 begins(spec);
                 let watched = Arc::new(Watched::open(spec, memory_bytes)?);
+                note_unkept(&watched.served());
                 self.watch(&watched)?;
                 Ok(watched)
             }
@@ -134,6 +135,16 @@ impl Sources {
     /// The version of the data, which increases with each change.
     pub(super) fn changes(&self) -> u64 {
         self.published().changes
+    }
+}
+
+/// Reports that a source keeps some of its games only.
+fn note_unkept(served: &Served) {
+    let source = served.name();
+    let kept = served.kept_games();
+    let counted = served.origin().map_or(0, |origin| origin.games());
+    if 0 < kept && kept < counted {
+        tracing::info!(source, kept, counted, "only the games that it keeps are searched");
     }
 }
 

@@ -37,6 +37,9 @@ pub struct ByImport<'r> {
     /// The lowest import number of the next window.
     from: u64,
     ended: bool,
+    passes_damage: bool,
+    /// The damage that was passed over.
+    damage: Option<StoreError>,
 }
 
 impl fmt::Debug for ByImport<'_> {
@@ -55,7 +58,24 @@ impl<'r> ByImport<'r> {
         let next = 0;
         let given = 0;
         let from = 0;
-        ByImport { reader, taken, window, next, given, from, ended: false }
+        ByImport {
+            reader,
+            taken,
+            window,
+            next,
+            given,
+            from,
+            ended: false,
+            passes_damage: false,
+            damage: None,
+        }
+    }
+
+    /// Passes over damage, which becomes an error at the end. So who stops early may miss records without an
+    /// error.
+    pub fn past_damage(mut self) -> ByImport<'r> {
+        self.passes_damage = true;
+        self
     }
 
     /// The next record; `None` at the end and after an error.
@@ -65,7 +85,7 @@ impl<'r> ByImport<'r> {
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         while self.next == self.window.records.len() {
             if self.ended {
-                return None;
+                return self.damage.take().map(Err);
             }
             if let Err(error) = self.refill() {
                 self.end();
@@ -93,16 +113,24 @@ impl<'r> ByImport<'r> {
         let likely = self.window.likely_numbers(meta);
         self.window.begin(self.from, self.from.saturating_add(likely));
         let mut records = self.reader.by_key();
+        if self.passes_damage {
+            records = records.past_damage();
+        }
         while let Some(record) = records.next_encoded() {
-            let record = record?;
-            self.window.add_if_inside(record.number(), record.bytes());
+            match record {
+                Ok(record) => self.window.add_if_inside(record.number(), record.bytes()),
+                Err(error @ StoreError::Damaged { .. }) if self.passes_damage => {
+                    self.damage = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
         self.window.sort();
         self.given += self.window.records.len() as u64;
         self.from = self.window.to;
         self.ended = self.given >= meta.records || self.from >= meta.next_import_number;
         self.next = 0;
-        if self.ended && self.given != meta.records {
+        if self.ended && self.given != meta.records && self.damage.is_none() {
             let what = format!(
                 "records with numbers of their own: {} recorded, {} found",
                 meta.records, self.given

@@ -25,6 +25,9 @@ pub struct ByKey<'r> {
     block: Option<OpenBlock<'r>>,
     overflow: Option<OverflowRecords>,
     found: Totals,
+    passes_damage: bool,
+    /// The first damage that was passed over.
+    damage: Option<StoreError>,
 }
 
 impl fmt::Debug for ByKey<'_> {
@@ -146,7 +149,15 @@ impl Reader {
     /// are compared with those in the header of the store.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
-        ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
+        ByKey {
+            reader: self,
+            next_block: Some(0),
+            block: None,
+            overflow: None,
+            found,
+            passes_damage: false,
+            damage: None,
+        }
     }
 
     /// The record with an import number; `None` if no record has this number. The number of a
@@ -185,7 +196,13 @@ impl Reader {
     }
 }
 
-impl ByKey<'_> {
+impl<'r> ByKey<'r> {
+    /// Passes over damage, which becomes an error at the end. So who stops early may miss records without an
+    /// error.
+    pub fn past_damage(self) -> ByKey<'r> {
+        ByKey { passes_damage: true, ..self }
+    }
+
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
@@ -193,23 +210,44 @@ impl ByKey<'_> {
     /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
     /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        if self.is_over() {
-            return None;
-        }
-        let record = self.advance();
-        match self.reader.intact(record) {
+        let (import_number, place) = match self.next_sound() {
+            Ok(next) => next?,
             Err(error) => {
                 self.end();
-                Some(Err(error))
+                return Some(Err(error));
             }
-            Ok(None) => None,
-            Ok(Some((import_number, place))) => {
-                let bytes = match &self.overflow {
-                    Some(overflow) => overflow.bytes(place)?,
-                    None => self.block.as_ref()?.block.view().data().get(place)?,
-                };
-                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
+        };
+        let bytes = match &self.overflow {
+            Some(overflow) => overflow.bytes(place)?,
+            None => self.block.as_ref()?.block.view().data().get(place)?,
+        };
+        Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
+    }
+
+    /// The next record, and its place in the block or the overflow that is open.
+    fn next_sound(&mut self) -> Result<Option<(u64, Range<usize>)>> {
+        while !self.is_over() {
+            let record = self.advance();
+            match self.reader.intact(record) {
+                Err(error @ StoreError::Damaged { .. }) if self.passes_damage => {
+                    self.damage.get_or_insert(error);
+                    self.pass_over_damage();
+                }
+                Ok(None) => break,
+                next => return next,
             }
+        }
+        self.damage.take().map_or(Ok(None), Err)
+    }
+
+    /// Goes on after the overflow, the bucket or the block that could not be read.
+    fn pass_over_damage(&mut self) {
+        if self.overflow.take().is_some() {
+            return;
+        }
+        if let Some(block) = &mut self.block {
+            block.bucket += 1;
+            block.cursor = BucketCursor::default();
         }
     }
 
@@ -252,11 +290,14 @@ impl ByKey<'_> {
             let Some(number) = self.next_block else { return Ok(None) };
             if number == self.reader.meta.blocks {
                 self.next_block = None;
-                self.compare()?;
+                if self.damage.is_none() {
+                    self.compare()?;
+                }
                 return Ok(None);
             }
-            self.open(number)?;
+            // Before it is opened, because a damaged block is passed over.
             self.next_block = Some(number + 1);
+            self.open(number)?;
         }
     }
 

@@ -11,7 +11,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::search_target::SearchTarget;
-use crate::cli::terminal::print_line;
+use crate::cli::terminal::{many, print_line};
 use crate::cli::values::word_of;
 use crate::cli::{json, query_reader};
 use epdb_chess::codec::packed::PackedBoard;
@@ -19,7 +19,7 @@ use epdb_chess::codec::query::Query;
 use epdb_chess::model::{EpdRecord, Position, San};
 use epdb_chess::text::{ParseOptions, PositionLine, Profile};
 use epdb_library::explore::object::{PositionObject, Shown};
-use epdb_library::explore::{self, ExploreOptions, Explored, SortBy};
+use epdb_library::explore::{self, CellFilter, ExploreOptions, Explored, SortBy};
 use epdb_library::question;
 use epdb_source::name_of;
 
@@ -137,7 +137,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(missing) = missing {
         print_line(&missing);
     }
+    note_no_games(args, &explored);
     Ok(diagnostics.finish()?.and(Outcome::different_if(!is_there)))
+}
+
+/// Reports that the filters exclude all games of the position.
+fn note_no_games(args: &Args, explored: &Explored) {
+    let cells = args.cells.filter();
+    let all = explored.entry.as_ref().and_then(|entry| entry.games(&CellFilter::default()));
+    let Some(all) = all.filter(|_| !cells.is_empty()) else { return };
+    if all.reached > 0 && explored.games.as_ref().is_some_and(|games| games.reached == 0) {
+        let filters = cells.asks_by().collect::<Vec<_>>().join(" and ");
+        let all = many(all.reached, "game");
+        print_line(&format!(
+            "{}: none of {all} of this position passes the filter by {filters}",
+            name_of(&args.source)
+        ));
+    }
 }
 
 /// Refuses to compare records that have neither a tally nor the weights of a book.

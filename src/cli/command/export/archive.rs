@@ -140,6 +140,7 @@ pub(super) fn write(
         let written = output.finish()?;
         return Ok(diagnostics.finish()?.and(written));
     };
+    ledgers::refuse_mixture(&pipe.files, &pipe.read)?;
     ledgers::note_unwritten(&pipe.files, &pipe.read)?;
     let path = pipe.output.output.as_deref();
     let mut output = open_target(path, FileFormat::Epd, &options)?;

@@ -16,6 +16,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
+use epdb_archive::Damage;
 use epdb_chess::error::{At, Place};
 use epdb_chess::model::EpdRecord;
 use epdb_source::{CollectionFile, FileFormat, Local, is_stream, name_of};
@@ -166,18 +167,26 @@ fn write(record: &EpdRecord, output: &mut RecordOutput) -> anyhow::Result<Contro
 fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcome> {
     let store = local.store(args.memory.memory_bytes)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
-    let diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let mut output = pipe.open_output(true)?;
     let wanted = &pipe.read.wanted;
     let name: Arc<str> = local.name().into();
+    let mut sound = 0;
     let mut write = |stored: Result<StoredRecord, StoreError>| {
-        let StoredRecord { import_number, record } = stored.map_err(|error| local.failed(error))?;
+        let StoredRecord { import_number, record } = match stored {
+            // Damage comes after all sound records.
+            Err(StoreError::Damaged { .. }) => {
+                return Ok(diagnostics.damaged(&name, &Damage::of_store(reader.len() - sound))?);
+            }
+            stored => stored.map_err(|error| local.failed(error))?,
+        };
+        sound += 1;
         let place = Place::new(Arc::clone(&name), At::Record(import_number + 1));
         if wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };
     match args.sort {
-        Order::Import => reader.by_import().try_for_each(&mut write)?,
-        Order::Key => reader.by_key().try_for_each(&mut write)?,
+        Order::Import => reader.by_import().past_damage().try_for_each(&mut write)?,
+        Order::Key => reader.by_key().past_damage().try_for_each(&mut write)?,
     }
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))

@@ -18,7 +18,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::places;
 use crate::cli::settings;
-use crate::cli::source::{self, OpenSource};
+use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::{listed_counts, many, note};
 use epdb_library::delta::DeltaBase;
 use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
@@ -82,12 +82,25 @@ fn import_file(
     })?;
     match imported {
         Imported::Before(earlier) => {
+            read_for_rejects(args, file, diagnostics)?;
             let report = ImportReport::default();
             print_report(args, file, &report, &lines, Some(&earlier.source))
         }
         Imported::Records(report) => print_report(args, file, &report, &lines, None),
         Imported::Games(counted) => print_games(args, file, &counted),
     }
+}
+
+/// Saves what an earlier import of the file rejected: its file of rejects may be missing, and this command replaces
+/// it.
+fn read_for_rejects(args: &Args, file: &Path, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    if args.read.form.rejects.is_none() {
+        return Ok(());
+    }
+    let files = [file.to_path_buf()];
+    let reading = Reading::of(&files[..], &args.read, diagnostics);
+    let reading = if args.tally { reading.games_as_items() } else { reading };
+    reading.items(|_| Ok(ControlFlow::Continue(())))
 }
 
 /// Reports that a source was imported before in another form.
@@ -209,7 +222,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
 
 /// Checks that the first file is a store, or can become one.
 fn check_places(args: &Args) -> anyhow::Result<()> {
-    places::refuse_as_input(&args.store, &args.files)?;
+    places::refuse_as_input(&args.store, &args.files, "name another input")?;
     if !args.tally && args.counting.is_given() {
         let text = "counting options need --tally: add it, or omit them";
         return Err(Usage(text.into()).into());
@@ -225,6 +238,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
         .into());
     }
     if exists && format_of_file(&args.store, None).is_ok_and(|it| it == FileFormat::Epa) {
+        ledgers::refuse_library(&args.store, &args.files, &args.read)?;
         return Err(Usage(format!(
             "{0} is an archive, and archives are not changed: `epdb pack {0} FILES -o NEW.epa` writes one with the \
              records of all",
@@ -323,7 +337,8 @@ fn print_report(
         (counts.dropped, "left out as duplicates"),
         (counts.replaced, "replaced"),
         (counts.merged, "merged into earlier ones"),
-        (report.analyses, analyses.as_str()),
+        (report.analyses.differing, analyses.as_str()),
+        (report.analyses.deeper_replaced, "that replaced a deeper one"),
         (counts.conflicts, "in conflict and kept"),
     ];
     let others = listed_counts(&others);

@@ -21,11 +21,13 @@ use epdb_source::FileFormat;
 ///
 /// With --where (see `epdb help where`), prints the games for which the expression is true, each with its first
 /// matching position (its FEN with --tsv and --json), then totals: results, next moves, openings, years and
-/// ratings (groups of 100 points by the mean of both). Of a library, the games that it keeps are searched (tally
-/// --keep-games). Without kept games, only visits are counted: one at each matching position.
+/// ratings (groups of 100 points by the mean of both). Of a library, only the games that it keeps are searched
+/// (tally --keep-games), and the totals say how many these are. Without kept games, only visits are counted: one
+/// at each matching position.
 ///
 /// Without --where, prints the games that reached the position after SOURCE, and their totals: a FEN, `startpos
-/// moves e2e4 ...`, or moves such as e4 c5 [default: the start]. With --player, copies of a game count each.
+/// moves e2e4 ...`, or moves such as e4 c5 [default: the start]; of copies of a game, one counts. With --where or
+/// --player, copies count each, and the summary says how many there are.
 ///
 /// Exit status 1 if no games are found, or if games were rejected or cut short.
 #[derive(clap::Args, Clone, Debug)]

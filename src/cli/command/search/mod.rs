@@ -6,21 +6,21 @@ mod totals;
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 
 pub(crate) use args::Args;
 
-use crate::cli::args::{ReadArgs, RecordFilter};
+use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GameOutput;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
-use crate::cli::terminal::{many, note};
+use crate::cli::terminal::{many, note, print_line};
 use crate::cli::{columns, json, query_reader, signals};
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::kept_game;
@@ -32,9 +32,9 @@ use epdb_library::expression::Expression;
 use epdb_library::game_tag::PlayerSearch;
 use epdb_library::kept_games::{GameObject, ListOrder};
 use epdb_library::search::{
-    GameMatch, MatchObject, Matching, Player, Totals, TotalsObject, as_written,
+    GameMatch, MatchObject, Matching, Player, PlayerFilter, Totals, TotalsObject, as_written,
 };
-use epdb_source::{CollectionFile, Item, Source, is_stream, name_of};
+use epdb_source::{CollectionFile, Item, name_of};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let own = args.expression()?;
@@ -67,7 +67,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         (None, own) => own.context("no expression")?,
     };
     read.wanted.filter = Some(expression.clone());
-    let mut search = Search::new(args, player.clone(), &expression)?;
+    let names = player.as_ref().and_then(|player| PlayerSearch::new(&player.names, player.side));
+    let names = names.map(|names| Arc::new(PlayerFilter::new(expression.clone(), names)));
+    let mut search = Search::new(args, player, names.clone(), &expression)?;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     diagnostics.watch(Some(&expression));
     let mut files = Vec::new();
@@ -78,7 +80,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     if !files.is_empty() {
-        let reading = Reading::of(&files, &read, &mut diagnostics).games_as_items();
+        let mut reading = Reading::of(&files, &read, &mut diagnostics).games_as_items();
+        if let Some(names) = names {
+            reading = reading.filter(names);
+        }
         let matching = Matching(expression.clone());
         reading.encode(Arc::new(matching.clone())).items(|item| {
             match item {
@@ -97,46 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
     }
     let found = search.finish()?;
-    if let Some(player) = player.filter(|_| !found) {
-        report_near_names(&player, sources, &read)?;
-    }
     Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
-}
-
-/// Reads the games again, if that is possible, and names the nearest players if none has the player.
-fn report_near_names(player: &Player, sources: &[PathBuf], read: &ReadArgs) -> anyhow::Result<()> {
-    let search = PlayerSearch::new(&player.names, player.side);
-    let Some(mut search) = search.filter(|_| !sources.iter().any(|path| is_stream(path))) else {
-        return Ok(());
-    };
-    let all = ReadArgs { wanted: RecordFilter::default(), ..read.clone() };
-    let mut has_games = false;
-    for path in sources {
-        if let Some(library) = kept_games(path, read)? {
-            has_games = true;
-            library.opened()?.each_kept_game(&mut |_, bytes| {
-                kept_game::decode(bytes).iter().for_each(|game| search.add(game));
-                Ok(())
-            })?;
-            continue;
-        }
-        Source::open(path, &all.source_options(true))?.read(&mut |item| {
-            signals::check_interrupt()?;
-            if let Item::Game { game, .. } = item {
-                has_games = true;
-                search.add(game);
-            }
-            anyhow::Ok(ControlFlow::Continue(()))
-        })?;
-    }
-    if !has_games {
-        note!(
-            "epdb: here are no games, so no players: search the PGN, or a library of tally --keep-games"
-        );
-    } else if let Some(missing) = search.missing() {
-        note!("epdb: {missing}");
-    }
-    Ok(())
 }
 
 /// The expression that is true at the position of some words.
@@ -159,6 +125,8 @@ fn kept_games(path: &Path, read: &ReadArgs) -> anyhow::Result<Option<CollectionF
 struct Search<'a> {
     args: &'a Args,
     player: Option<Player>,
+    /// The names of the player in all games.
+    names: Option<Arc<PlayerFilter>>,
     /// The expression without mirror images, if it has some, and the points of a player are not wanted.
     as_written: Option<Expression>,
     output: Option<GameOutput>,
@@ -168,6 +136,8 @@ struct Search<'a> {
     delivered: usize,
     /// Number of games that were looked at.
     searched: u64,
+    /// Number of games that the libraries count, but do not keep.
+    not_kept: u64,
     /// True if a source has records instead of games.
     has_records: bool,
     games: Totals,
@@ -187,6 +157,7 @@ impl<'a> Search<'a> {
     fn new(
         args: &'a Args,
         player: Option<Player>,
+        names: Option<Arc<PlayerFilter>>,
         expression: &Expression,
     ) -> anyhow::Result<Search<'a>> {
         let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
@@ -197,11 +168,13 @@ impl<'a> Search<'a> {
             args,
             as_written: if player.is_none() { as_written(expression) } else { None },
             player,
+            names,
             output,
             sorter,
             shown: Vec::new(),
             delivered: 0,
             searched: 0,
+            not_kept: 0,
             has_records: false,
             games: Totals::default(),
             matches: 0,
@@ -230,8 +203,8 @@ impl<'a> Search<'a> {
             }
             Ok(())
         })?;
-        let games = many(self.searched - before, "game");
-        note!("{}: {games} that the library keeps are searched", name_of(path));
+        let counted = library.tally_origin()?.map_or(0, |origin| origin.games());
+        self.not_kept += counted.saturating_sub(self.searched - before);
         failure.map_or(Ok(()), Err)
     }
 
@@ -243,6 +216,7 @@ impl<'a> Search<'a> {
     ) -> anyhow::Result<()> {
         signals::check_interrupt()?;
         self.searched += 1;
+        self.names.iter().for_each(|names| names.names().add(game));
         let ply = expression.first_match(game, place);
         ply.map_or(Ok(()), |ply| self.take_game(game, place, ply))
     }
@@ -318,6 +292,7 @@ impl<'a> Search<'a> {
         }
         self.report();
         self.print()?;
+        self.report_names();
         Ok(self.matches + self.visits.positions > 0)
     }
 
@@ -332,14 +307,43 @@ impl<'a> Search<'a> {
             );
         }
         if self.has_games() {
-            let verb = if self.matches == 1 { "matches" } else { "match" };
-            note!("epdb: {} of {} {verb}", self.matches, many(self.searched, "game"));
+            note!("epdb: {}", self.summary());
             if self.as_written.is_some() && self.matches > 0 {
                 note!(
                     "epdb: wins are those of White where the expression is true as written, and of Black where it \
                      is true for swapped colours"
                 );
             }
+        }
+    }
+
+    /// The number of matches, and of what.
+    fn summary(&self) -> String {
+        let Search { matches, searched, not_kept, .. } = *self;
+        if not_kept > 0 {
+            let counted = many(searched + not_kept, "game");
+            return format!(
+                "{matches} of the {searched} games that are kept; {counted} were counted"
+            );
+        }
+        let verb = if matches == 1 { "matches" } else { "match" };
+        let copies = match self.games.copies {
+            0 => String::new(),
+            copies => format!(", {copies} of them copies of others"),
+        };
+        format!("{matches} of {} {verb}{copies}", many(searched, "game"))
+    }
+
+    /// Reports the names that may be those of the player.
+    fn report_names(&self) {
+        let Some(names) = &self.names else { return };
+        let names = names.names();
+        if self.searched == 0 && self.visits.positions == 0 {
+            note!(
+                "epdb: here are no games, so no players: search the PGN, or a library of tally --keep-games"
+            );
+        } else if let Some(names) = names.missing().or(names.others()) {
+            print_line(&format!("epdb: {names}"));
         }
     }
 
@@ -359,7 +363,11 @@ impl<'a> Search<'a> {
         };
         let mut totals = Vec::new();
         if self.has_games() {
-            totals.push(TotalsObject::new("games", side, &self.games));
+            totals.push(TotalsObject {
+                searched: Some(self.searched),
+                counted: Some(self.searched + self.not_kept),
+                ..TotalsObject::new("games", side, &self.games)
+            });
         }
         if self.has_records {
             totals.push(TotalsObject::new("visits", "white", &self.visits.totals));
@@ -381,6 +389,9 @@ impl<'a> Search<'a> {
         }
         let is_number = |column: usize| column == 0 || NAMES[column].ends_with("_elo");
         columns::write_columns(&NAMES, &rows, |column| !is_number(column), &mut out)?;
+        if self.not_kept > 0 {
+            writeln!(out, "\n{}", self.summary())?;
+        }
         for totals in totals.iter().filter(|totals| totals.all.games > 0) {
             if !rows.is_empty() {
                 writeln!(out)?;
@@ -396,7 +407,7 @@ const NAMES: [&str; 9] =
 
 fn row_of_game(found: &MatchObject) -> Vec<String> {
     let GameObject { white, black, result, date, event, .. } = &found.game;
-    let rating = |rating: u16| if rating == 0 { String::new() } else { rating.to_string() };
+    let rating = |rating: Option<u16>| rating.map_or(String::new(), |rating| rating.to_string());
     vec![
         found.ply.to_string(),
         found.played.clone(),

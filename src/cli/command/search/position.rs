@@ -59,6 +59,7 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
     })?;
     let path = name_of(source_of(args));
     let left_out = search.left_out();
+    let reaching = search.reaching();
     let mut games = search.finish()?;
     let count = games.count();
     if count == 0 {
@@ -75,6 +76,11 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
         let shown = taken(args, wanted(args, count), count, &mut next)?;
         while next()?.is_some() {}
         print(args, &shown, count, &totals)?;
+    }
+    let copies = reaching.saturating_sub(count as u64);
+    if copies > 0 {
+        let other = if copies == 1 { "other game is a copy" } else { "other games are copies" };
+        note!("epdb: {copies} {other} of these, and not counted");
     }
     if left_out > 0 {
         let games = many(left_out, "game");

@@ -37,7 +37,8 @@ use page::Page;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb stats suite.epdb --json
-  epdb stats library.epdb --html library.html")]
+  epdb stats library.epdb --html library.html
+  epdb table --group-by ECO --agg games,score games.pgn")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -115,7 +116,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         })?;
     let tally = census.finish()?;
-    let file_bytes = file_bytes(&files, &args.read.streams)?;
+    // The bytes of games are no measure of records, and the other way round.
+    let is_mixed = games.games > 0 && tally.records > 0;
+    let file_bytes = if is_mixed { None } else { file_bytes(&files, &args.read.streams)? };
     let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     let are_games =
         games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
@@ -166,9 +169,6 @@ impl Stored {
         let mut stored = Stored::default();
         for file in files {
             let Some(library) = streams.library(file)? else { continue };
-            if let CollectionFile::Store(local) = &library {
-                source::note_waiting(&name_of(file), local.path())?;
-            }
             let opened = library.opened()?;
             // Damage is found by `verify`.
             let about = opened.about().unwrap_or_default();
