@@ -1,6 +1,5 @@
 //! Outputs named by arguments: standard output, or a file that only this run writes.
 
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use super::outcome::Usage;
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
 use epdb_base::new_file::cannot_write;
-use epdb_source::{Compression, FileFormat, Output, Target, TargetOptions, known_suffix};
+use epdb_source::{FileFormat, Output, Target, TargetOptions, any_suffix, known_suffix};
 
 /// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -121,11 +120,7 @@ impl TableForm {
         let Some(path) = path.filter(|path| named.is_none() && known_suffix(path).is_none()) else {
             return Ok(named.unwrap_or(TableForm::Tsv));
         };
-        let plain = match Compression::from_name(path) {
-            Compression::None => path,
-            _ => Path::new(path.file_stem().unwrap_or_default()),
-        };
-        match plain.extension().and_then(OsStr::to_str) {
+        match any_suffix(path).as_deref() {
             None | Some("" | "txt") => Ok(TableForm::Tsv),
             Some(suffix) => Err(Usage(format!(
                 "{}: a table is not written with the suffix .{suffix}: use .tsv, .csv, .json, .jsonl or .ndjson, or \

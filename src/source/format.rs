@@ -328,13 +328,7 @@ impl FileFormat {
 }
 
 fn refuse_misspelt(path: &Path) -> Result<()> {
-    let name = without_query(path);
-    let plain = match Compression::from_name(name) {
-        Compression::None => name.to_path_buf(),
-        _ => name.with_extension(""),
-    };
-    let Some(suffix) = plain.extension().and_then(OsStr::to_str) else { return Ok(()) };
-    let suffix = suffix.to_ascii_lowercase();
+    let Some(suffix) = any_suffix(path) else { return Ok(()) };
     let mut written = FACTS.iter().filter(|facts| facts.is_written).map(|facts| facts.suffix);
     // A suffix with a digit or a sign, such as `.pgn2` or `.epd~`, is no typing error.
     let is_word = suffix.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -346,6 +340,17 @@ fn refuse_misspelt(path: &Path) -> Result<()> {
             name_of(path)
         ))),
     }
+}
+
+/// The suffix of a file name in lower-case letters, even if it is not known. A suffix of a compression at the end is
+/// ignored.
+pub fn any_suffix(path: &Path) -> Option<String> {
+    let name = without_query(path);
+    let plain = match Compression::from_name(name) {
+        Compression::None => name.to_path_buf(),
+        _ => name.with_extension(""),
+    };
+    plain.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
 }
 
 /// Suffixes of formats that are neither read nor written as records or games.

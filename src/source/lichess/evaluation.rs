@@ -100,8 +100,9 @@ pub(crate) fn parse_line(
         put(&mut record, Opcode::CE, number(ce));
         return Ok(Line::Record(record));
     }
-    let evals = evals
-        .ok_or_else(|| whole.error(codes::E_LINE_JSON, "expected the member `evals` or `ce`"))?;
+    let evals = evals.ok_or_else(|| {
+        whole.error(codes::E_LINE_JSON, "no evaluated position: missing field `evals` or `ce`")
+    })?;
     let Some((best, variation)) = deepest(&evals) else {
         return Err(whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"));
     };
