@@ -42,9 +42,8 @@ use epdb_source::{FileFormat, GameCounter, Item, Output};
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values for each group: count (default), games, white, draws and black (their wins), score, min(F), max(F),
-    /// mean(F), sum(F). Mates are left out of means and sums of scores (ce, eval ...), but not of min and max, where
-    /// ±32766 is a mate in one
+    /// Values for each group: count (default), games, white, draws, black, score, min(F), max(F), mean(F), sum(F).
+    /// Means and sums of scores leave out mates; min and max have them as ±32766
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
