@@ -180,8 +180,7 @@ fn totals_of_a_library_say_that_it_keeps_some_games_only() {
             let numbers = ["games", "searched", "counted"].map(|name| totals[name].clone());
             assert_eq!(numbers, [kept, kept, 4].map(Value::from), "{how:?}");
             let done = scratch.run(&[&search[..], &["-q"]].concat());
-            let says_so =
-                done.out.contains("2 of 2 kept games match; 4 games were counted\n");
+            let says_so = done.out.contains("2 of 2 kept games match; 4 games were counted\n");
             assert_eq!(says_so, kept == 2, "{}", done.out);
         }
     }
