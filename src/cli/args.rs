@@ -649,9 +649,9 @@ impl MergeArgs {
     }
 
     /// Text after the number of merged records whose analyses differ.
-    pub(crate) fn shown_analyses(&self) -> String {
+    pub(crate) fn shown_analyses(&self, analyses: &str) -> String {
         let prefer = values::word(&self.prefer).unwrap_or_default();
-        format!("with two analyses (--prefer {prefer} kept one)")
+        format!("with {analyses} (--prefer {prefer} kept one)")
     }
 }
 

@@ -1,9 +1,11 @@
 //! Diagnostics: printed to stderr, counted by code, and written to the files of rejects and
 //! repairs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use super::args::FormArgs;
 use super::comments::Comments;
@@ -30,6 +32,11 @@ const SHOWN: u64 = 20;
 
 /// Maximum number of errors that are listed.
 const MAX_LISTED: usize = 10_000;
+
+/// Maximum number of files whose rejected items are counted.
+const MAX_FILES: usize = 10_000;
+/// Number of files with the most rejected items that the summary names.
+const WORST_FILES: usize = 3;
 
 /// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -67,6 +74,8 @@ pub(crate) struct Tally {
     pub(crate) unread_evaluations: u64,
     /// Findings in opening books.
     pub(crate) book: BookFindings,
+    /// Operands that have to be legal moves and are not.
+    pub(crate) illegal_moves: u64,
 }
 
 impl Tally {
@@ -133,6 +142,8 @@ enum InOutput {
 /// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
+    /// The files with rejected items.
+    files: BTreeMap<Arc<str>, RejectedCount>,
     /// Number of printed diagnostics per code.
     shown: u64,
     deny_warnings: bool,
@@ -144,6 +155,8 @@ pub(crate) struct Diagnostics {
     repairs: Option<Output>,
     /// Errors of the current file as text, if they are listed.
     listed: Option<Vec<String>>,
+    /// The warnings of the file that is verified, if any. They are printed after its findings.
+    late_warnings: Option<Vec<String>>,
     /// Number of damaged parts of archives.
     damaged_parts: u64,
     /// True if more records may be lost than [`Tally::lost`].
@@ -184,7 +197,27 @@ impl Write for Rejects {
 struct CodeCount {
     severity: Severity,
     count: u64,
+    /// Number of those that were found in the current file, if files are verified, or in all files.
+    in_file: u64,
     first: Place,
+}
+
+/// Maximum number of equal findings that are printed.
+pub(crate) fn shown_findings(args: &FormArgs) -> u64 {
+    if args.all_warnings || prints_json() {
+        u64::MAX
+    } else if io::stderr().is_terminal() {
+        SHOWN_ON_TERMINAL
+    } else {
+        SHOWN
+    }
+}
+
+/// Number of rejected items of a file, and the first option that would make one of them acceptable.
+#[derive(Default)]
+struct RejectedCount {
+    count: u64,
+    setting: Option<Setting>,
 }
 
 impl Diagnostics {
@@ -202,13 +235,8 @@ impl Diagnostics {
         let rejects = rejects.map(|file| Rejects { file, last: b'\n', is_new_source: false });
         Ok(Diagnostics {
             codes: BTreeMap::new(),
-            shown: if args.all_warnings || prints_json() {
-                u64::MAX
-            } else if io::stderr().is_terminal() {
-                SHOWN_ON_TERMINAL
-            } else {
-                SHOWN
-            },
+            files: BTreeMap::new(),
+            shown: shown_findings(args),
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
             takes_cut_short: args.games.truncate_games,
@@ -216,6 +244,7 @@ impl Diagnostics {
             kept_in_output: InOutput::Nothing,
             repairs,
             listed: None,
+            late_warnings: None,
             damaged_parts: 0,
             has_lost_more: false,
             filter: None,
@@ -228,6 +257,19 @@ impl Diagnostics {
     /// Lists the errors from now on, and returns those that were listed since the last call.
     pub(crate) fn list_errors(&mut self) -> Vec<String> {
         self.listed.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// From now on, an illegal move in an operation is a finding, as an error is. The findings of a file are
+    /// printed before its warnings, and both are counted for each file.
+    pub(crate) fn begin_verified_file(&mut self) {
+        self.late_warnings = Some(Vec::new());
+        self.codes.values_mut().for_each(|code| code.in_file = 0);
+    }
+
+    /// Prints the warnings of the file that was verified.
+    pub(crate) fn end_verified_file(&mut self) {
+        let warnings = self.late_warnings.take().unwrap_or_default();
+        warnings.iter().for_each(|warning| print_line(warning));
     }
 
     /// Reports at the end the tags and private opcodes of the expression that no record had.
@@ -306,6 +348,11 @@ impl Diagnostics {
 
     /// Reports the error of a rejected line.
     pub(crate) fn error(&mut self, place: &Place, error: &Diagnostic) -> io::Result<()> {
+        if self.files.len() < MAX_FILES || self.files.contains_key(&place.source) {
+            let file = self.files.entry(Arc::clone(&place.source)).or_default();
+            file.count += 1;
+            file.setting = file.setting.or(error.setting);
+        }
         self.note(place, error)
     }
 
@@ -313,6 +360,24 @@ impl Diagnostics {
     pub(crate) fn begin_source(&mut self) {
         self.comments.begin_source();
         self.rejects.iter_mut().for_each(|rejects| rejects.is_new_source = true);
+    }
+
+    /// Lines about the files with the most rejected items, if there are several files with some.
+    fn worst_files(&self) -> Vec<String> {
+        if self.files.len() < 2 {
+            return Vec::new();
+        }
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by_key(|(_, rejected)| Reverse(rejected.count));
+        let shown = |(file, RejectedCount { count, setting }): &(&Arc<str>, &RejectedCount)| {
+            format!("{count} rejected in {file}{}", setting.map_or("", option))
+        };
+        let mut lines: Vec<_> = files.iter().take(WORST_FILES).map(shown).collect();
+        if let Some(others) = files.get(WORST_FILES..).filter(|others| !others.is_empty()) {
+            let count: u64 = others.iter().map(|(_, rejected)| rejected.count).sum();
+            lines.push(format!("{count} rejected in {}", many(others.len() as u64, "other file")));
+        }
+        lines
     }
 
     /// Counts a rejected line and keeps its bytes.
@@ -385,11 +450,14 @@ impl Diagnostics {
         let entry = self.codes.entry(diagnostic.code).or_insert_with(|| CodeCount {
             severity: diagnostic.severity,
             count: 0,
+            in_file: 0,
             first: place.clone(),
         });
-        let is_fatal = diagnostic.severity == Severity::Error
-            || diagnostic.code == codes::W_PGN_TRUNCATED
-            || self.deny_warnings;
+        let is_illegal_move = diagnostic.code == codes::W_LEN_MOVE && self.late_warnings.is_some();
+        self.tally.illegal_moves += u64::from(is_illegal_move);
+        let is_finding = diagnostic.severity == Severity::Error || is_illegal_move;
+        let is_fatal =
+            is_finding || diagnostic.code == codes::W_PGN_TRUNCATED || self.deny_warnings;
         if let Some(listed) = self.listed.as_mut().filter(|_| is_fatal) {
             match listed.len() {
                 ..MAX_LISTED => listed.push(format!("{}:{diagnostic}", place.number())),
@@ -397,16 +465,24 @@ impl Diagnostics {
                 _ => {}
             }
         }
-        let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
-        let is_shown = is_wanted && entry.count < self.shown;
+        let is_wanted = is_finding || !is_quiet();
+        let is_shown = is_wanted && entry.in_file < self.shown;
         entry.count += u64::from(diagnostic.findings);
-        if is_shown {
-            let advice = diagnostic.setting.map_or("", option);
-            if prints_json() {
-                print_object(&Found::new(place, diagnostic, advice))
-            } else {
-                print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
-            }
+        entry.in_file += u64::from(diagnostic.findings);
+        if !is_shown {
+            return Ok(());
+        }
+        let advice = diagnostic.setting.map_or("", option);
+        if prints_json() {
+            print_object(&Found::new(place, diagnostic, advice));
+            return Ok(());
+        }
+        let line = format!("{}:{}:{diagnostic}{advice}", place.source, place.number());
+        // All warnings of a large file would not fit into memory.
+        let is_late = !is_fatal && self.shown < u64::MAX;
+        match &mut self.late_warnings {
+            Some(warnings) if is_late => warnings.push(line),
+            _ => print_line(&line),
         }
         Ok(())
     }
@@ -422,6 +498,7 @@ impl Diagnostics {
             self.report(&place, &warning)?;
         }
         self.report_what_is_missing();
+        let worst_files = self.worst_files();
         let missing = self.player.as_ref().and_then(PlayerSearch::missing);
         let others = self.player.as_ref().and_then(PlayerSearch::others);
         missing.iter().chain(&others).for_each(|names| print_line(&format!("epdb: {names}")));
@@ -431,7 +508,7 @@ impl Diagnostics {
             print_object(&Summary::new(&self.codes, &self.tally));
         } else if !self.codes.is_empty() && !is_quiet() {
             print_line(&format!("{:<18} {:<8} {:>10}  first at", "code", "", "count"));
-            for (code, CodeCount { severity, count, first }) in &self.codes {
+            for (code, CodeCount { severity, count, first, .. }) in &self.codes {
                 let severity = severity.to_string();
                 print_line(&format!(
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",
@@ -440,6 +517,7 @@ impl Diagnostics {
                 ));
             }
             print_line(&self.tally.to_string());
+            worst_files.iter().for_each(|line| print_line(line));
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
         let is_damaged = self.damaged_parts > 0;

@@ -104,7 +104,7 @@ enum Command {
     #[command(alias = "info")]
     Stats(LazyHelp<stats::Args>),
     Count(LazyHelp<count::Args>),
-    #[command(alias = "validate")]
+    #[command(aliases = ["validate", "check", "lint"])]
     Verify(LazyHelp<verify::Args>),
     Diff(LazyHelp<diff::Args>),
 
@@ -135,7 +135,7 @@ enum Command {
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, with its records merged, or each game once",
+        about = "Write each position once, with its records merged (those in conflict stay), or each game once",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),
@@ -287,12 +287,22 @@ const GROUPED: &str = "results by opening, year or player: epdb table --group-by
                        classify` writes ECO and names of openings into games without them)";
 
 /// Options of other programs, with what to write instead.
-const MEANT_OPTIONS: [(&str, &str); 4] = [
+const MEANT_OPTIONS: [(&str, &str); 9] = [
     ("--by", GROUPED),
     ("--group-by", GROUPED),
     ("--reverse", "a minus sign before a field means descending order: sort --by=-Date"),
     ("--descending", "a minus sign before a field means descending order: sort --by=-Date"),
+    ("-n", FIRST),
+    ("--limit", FIRST),
+    ("--head", FIRST),
+    ("--sort", SORTED),
+    ("--order-by", SORTED),
 ];
+
+const FIRST: &str =
+    "`epdb sample --first -n 10 FILE` writes the first records or games: pipe them to this command";
+const SORTED: &str =
+    "`epdb sort --by=FIELD FILE` writes records or games in order: pipe them to this command";
 
 /// Prints the error of a command line that cannot be parsed, or the help that it requests.
 fn refuse(error: clap::Error) -> Outcome {

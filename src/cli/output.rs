@@ -7,7 +7,7 @@ use super::outcome::Usage;
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
 use epdb_base::new_file::cannot_write;
-use epdb_source::{FileFormat, Output, Target, TargetOptions, known_suffix};
+use epdb_source::{FileFormat, Output, Target, TargetOptions, any_suffix, known_suffix};
 
 /// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -89,9 +89,15 @@ pub(crate) enum TableForm {
 
 /// Form of a list that is written as TSV or JSON: the form in the arguments, or else the form that
 /// the suffix of the output shows.
-pub(crate) fn form_of_list(given: Option<TableForm>, path: Option<&Path>) -> TableForm {
-    let named = TableForm::from_name(path).filter(|form| *form == TableForm::Json);
-    given.or(named).unwrap_or(TableForm::Tsv)
+pub(crate) fn form_of_list(
+    given: Option<TableForm>,
+    path: Option<&Path>,
+) -> anyhow::Result<TableForm> {
+    match given.map_or_else(|| TableForm::of_output(path), Ok)? {
+        // Lists are not written as CSV, and the name is refused as one of CSV.
+        TableForm::Csv => Ok(TableForm::Tsv),
+        form => Ok(form),
+    }
 }
 
 impl TableForm {
@@ -100,8 +106,28 @@ impl TableForm {
         match known_suffix(path?)? {
             "tsv" => Some(TableForm::Tsv),
             "csv" => Some(TableForm::Csv),
-            "json" | "jsonl" => Some(TableForm::Json),
+            "json" | "jsonl" | "ndjson" => Some(TableForm::Json),
             _ => None,
+        }
+    }
+
+    /// The form of a table whose output has this name. A name without a suffix is that of TSV.
+    ///
+    /// # Errors
+    /// The suffix is not known. Tables of other programs, such as Arrow and Excel, have suffixes of this kind.
+    pub(crate) fn of_output(path: Option<&Path>) -> anyhow::Result<TableForm> {
+        let named = TableForm::from_name(path);
+        let Some(path) = path.filter(|path| named.is_none() && known_suffix(path).is_none()) else {
+            return Ok(named.unwrap_or(TableForm::Tsv));
+        };
+        match any_suffix(path).as_deref() {
+            None | Some("" | "txt") => Ok(TableForm::Tsv),
+            Some(suffix) => Err(Usage(format!(
+                "{}: a table is not written with the suffix .{suffix}: use .tsv, .csv, .json, .jsonl or .ndjson, or \
+                 name the form, such as --csv; Parquet is written by `epdb convert`",
+                path.display()
+            ))
+            .into()),
         }
     }
 
@@ -110,7 +136,7 @@ impl TableForm {
         match self {
             TableForm::Tsv => &["tsv"],
             TableForm::Csv => &["csv"],
-            TableForm::Json => &["json", "jsonl"],
+            TableForm::Json => &["json", "jsonl", "ndjson"],
         }
     }
 

@@ -77,7 +77,7 @@ Tables of evaluations     .csv or .tsv with the column FEN and a score, as on Ka
                           recognised by its header
   ce                      column Evaluation, eval, score or cp: +56, -10, 0 or #-3; or column mate. A
                           file without the column line does not say from whose view: give --score-view
-                          white or --score-view mover
+                          white or --score-view mover. A column ce, as of `epdb table`, is the mover's
   pv, acd, acn            columns line, depth and knodes
 Opening books             Polyglot: recognised by .bin; for other names, give --from bin. A book stores
                           only keys of positions; epdb finds the positions by playing moves
@@ -368,11 +368,11 @@ Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
 A name that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
 counts as missing if its value is empty or ?.
-  White  Event  ECO ...       text
+  White  Event  ECO ...       text; Result is '1-0', '1/2-1/2', '0-1', '*' or '0-0'
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
-                              day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
-                              Date < '1992.06'. A comparison that depends on a missing part is
+                              day, 'YYYY.MM' for a month, or 'YYYY' for a year, also with - or /:
+                              Date == '1992', Date < '1992.06'. A comparison that depends on a missing part is
                               false: if Date is 1992.??.??, both Date < '1992.06' and
                               Date >= '1992.06' are false, but Date < '1993' is true.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
@@ -437,14 +437,14 @@ Other keys
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb classify`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
-Without openings, games begin from the start position. The file of openings has positions or games in any format that
-epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true in
-openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
-the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
-clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. The two times of silences are 5 s by default, or 0 s
-if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
-LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
+Openings (default: the start position) are positions or games in any format that epdb reads (`epdb help sources`). With
+by-round = true in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player
+gains the time that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one;
+without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the
+encounter. In a knockout, the players listed first get the byes, all in the first round. Both silences last 5 s by
+default, or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of
+the opening. Elo, LOS and SPRT use pairs of games from one opening, or else games. They are `-` if all pairs are equal,
+or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
@@ -505,8 +505,8 @@ Objects, by command. Brackets show the fields of nested objects.
              score, and moves, openings, years and ratings (arrays with the same numbers by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard
-             text, not checked), findings (texts), warnings, games_without_checksum
+  verify     one per file: file, verdict (no damage found, illegal moves, damaged, not canonical,
+             not standard text, not checked), findings (texts), warnings, games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record

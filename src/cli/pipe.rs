@@ -95,27 +95,32 @@ impl Pipe {
     }
 
     /// Writes each record as `change` returns it; unchanged if it returns `None`. With `keeps_lines`, the lines
-    /// of unchanged records, and lines without a record, are copied from sources of text to an output of the
-    /// same form.
+    /// of unchanged records, lines without a record, and lines that cannot be read are copied from sources of
+    /// text to an output of the same form.
     pub(crate) fn run_changes(
         &self,
         keeps_lines: bool,
         mut change: impl FnMut(&EpdRecord, &Place) -> Option<EpdRecord>,
     ) -> anyhow::Result<Outcome> {
         let keeps_lines = keeps_lines && self.writes_lines_as_read()?;
-        let diagnostics = Diagnostics::new(&self.read.form)?;
+        let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = self.open_output(false)?;
-        if !keeps_lines {
+        if keeps_lines {
+            diagnostics.keep_rejects_in_output();
+        } else {
             output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         }
         write_items(&self.files, &self.read, diagnostics, output, |item, output| {
             match item {
                 Item::Record { record, place, raw, .. } => match change(&record, place) {
+                    Some(changed) if keeps_lines => output.write_instead_of(raw, &changed)?,
                     Some(changed) => output.write(&changed)?,
                     None if keeps_lines => output.write_line_as_read(raw)?,
                     None => output.write(&record)?,
                 },
                 Item::Skipped { raw, .. } if keeps_lines => output.write_line_as_read(raw)?,
+                // A long line comes in several pieces.
+                Item::Rejected { raw, .. } if keeps_lines => output.write_verbatim(raw)?,
                 _ => {}
             }
             Ok(())

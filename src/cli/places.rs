@@ -267,17 +267,22 @@ pub(crate) fn values(matches: &ArgMatches, id: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Refuses a command line in which an input is the file that the command writes in place.
+/// Refuses a command line in which an input is the file that the command writes in place. `advice` says what to
+/// do instead.
 ///
 /// # Errors
 ///
 /// An input is the file that is written.
-pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+pub(crate) fn refuse_as_input(
+    written: &Path,
+    inputs: &[PathBuf],
+    advice: &str,
+) -> anyhow::Result<()> {
     let identity = Identity::of(written);
     for input in inputs {
         if identity.is_some() && Identity::of(input) == identity {
             return Err(Usage(format!(
-                "{} is written and cannot be read at the same time: name another input",
+                "{} is written and cannot be read at the same time: {advice}",
                 name_of(input)
             ))
             .into());

@@ -177,7 +177,7 @@ impl RecordOutput {
     pub(crate) fn write_line(&mut self, tag: Option<u64>, text: &[u8]) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_tag(tag)?;
-        Ok(self.target.write_canonical(text)?)
+        Ok(self.target.write_canonical_lines(&[text, b"\n"].concat())?)
     }
 
     /// Writes one encoded record that was collected.
@@ -296,7 +296,20 @@ impl RecordOutput {
     /// Copies a line of a source with its line end, which the last line of a file may lack.
     pub(crate) fn write_line_as_read(&mut self, line: &[u8]) -> io::Result<()> {
         self.write_verbatim(line)?;
-        self.is_line_open = !line.ends_with(b"\n") && !line.ends_with(b"\r");
+        self.is_line_open = line_end(line).is_empty();
+        Ok(())
+    }
+
+    /// Writes a record in place of this line of a source, with the same line end.
+    pub(crate) fn write_instead_of(
+        &mut self,
+        line: &[u8],
+        record: &EpdRecord,
+    ) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
+        let line_end = line_end(line);
+        self.target.write_line(record, line_end)?;
+        self.is_line_open = line_end.is_empty();
         Ok(())
     }
 
@@ -311,6 +324,11 @@ impl RecordOutput {
         report_losses(&losses);
         Ok(Outcome::different_if(losses.salvaged_counters > 0))
     }
+}
+
+fn line_end(line: &[u8]) -> &[u8] {
+    let last = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+    &line[last.map_or(0, |last| last + 1)..]
 }
 
 /// Reports data that a format cannot store.

@@ -1,7 +1,7 @@
 //! Signals that end the process. Unfinished files are removed and engines are ended first.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::cli::terminal::note;
 use epdb_base::new_file::abandon_all;
@@ -16,11 +16,15 @@ pub(crate) struct Interrupted;
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Line for the user if a signal ends the process.
-static LAST_WORDS: OnceLock<&'static str> = OnceLock::new();
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
 /// Makes a signal that ends the process print this line.
-pub(crate) fn set_last_words(text: &'static str) {
-    LAST_WORDS.get_or_init(|| text);
+pub(crate) fn set_last_words(text: impl Into<String>) {
+    *last_words() = text.into();
+}
+
+fn last_words() -> MutexGuard<'static, String> {
+    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the command handles signals itself.
@@ -85,7 +89,7 @@ pub(crate) fn install() -> std::io::Result<()> {
             if is_of_work || LEFT.load(Ordering::SeqCst) {
                 continue;
             }
-            LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
+            last_words().lines().for_each(|text| note!("{text}"));
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }
@@ -130,7 +134,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         if let Some(interrupted) = INTERRUPTED.get() {
             return interrupted.store(true, Ordering::SeqCst);
         }
-        LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
+        last_words().lines().for_each(|text| note!("{text}"));
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(STATUS)
     })

@@ -110,12 +110,14 @@ impl BookMaker {
         self.without_tally
     }
 
-    /// Calls `visit` with the entries of each position, in the order of a book.
+    /// Calls `visit` with the entries of each position, in the order of a book. Returns the number of moves
+    /// that were left out because too few games have them.
     ///
     /// # Errors
     /// The temporary file cannot be read; or `visit` fails.
-    pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
+    pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<u64> {
         let options = self.options;
+        let mut rare = 0;
         let mut sorted = self.tallies.finish()?;
         let mut last = Vec::new();
         let mut boards = Vec::new();
@@ -124,7 +126,7 @@ impl BookMaker {
                 let (number, board) = key.split_first_chunk().ok_or_else(changed)?;
                 let number = u64::from_be_bytes(*number);
                 if boards.last().is_some_and(|last: &CountedBoard| last.key != number) {
-                    visit(&mut options.entries(&boards))?;
+                    visit(&mut options.entries(&boards, &mut rare))?;
                     boards.clear();
                 }
                 boards.push(CountedBoard::new(number, board)?);
@@ -133,7 +135,8 @@ impl BookMaker {
             }
             boards.last_mut().ok_or_else(changed)?.add(tally)?;
         }
-        visit(&mut options.entries(&boards))
+        visit(&mut options.entries(&boards, &mut rare))?;
+        Ok(rare)
     }
 }
 
@@ -178,8 +181,9 @@ fn add_move<M: PartialEq>(moves: &mut Vec<Counted<M>>, (mv, games, points): Coun
 }
 
 impl MakeOptions {
-    /// The entries of the positions that share a key, in the order of a book.
-    fn entries(&self, boards: &[CountedBoard]) -> Vec<Entry> {
+    /// The entries of the positions that share a key, in the order of a book. Adds the moves with too few
+    /// games to `rare`.
+    fn entries(&self, boards: &[CountedBoard], rare: &mut u64) -> Vec<Entry> {
         let mut moves: Vec<Counted<u16>> = Vec::new();
         for board in boards {
             // A move is looked up by its ordinal only if it may stay, because few moves do.
@@ -195,6 +199,10 @@ impl MakeOptions {
                 }
             }
         }
+        *rare += match boards {
+            [board] => self.count_rare(&board.moves),
+            _ => self.count_rare(&moves),
+        };
         moves.retain(|counted| self.takes(counted));
         let largest = moves.iter().map(|(.., points)| *points).max().unwrap_or(0);
         let key = boards.first().map_or(0, |board| board.key);
@@ -205,6 +213,10 @@ impl MakeOptions {
         let mut entries: Vec<Entry> = moves.into_iter().map(entry).collect();
         entries.sort_by(Entry::book_order);
         entries
+    }
+
+    fn count_rare<M>(&self, moves: &[Counted<M>]) -> u64 {
+        moves.iter().filter(|(_, games, _)| *games < self.min_games).count() as u64
     }
 
     /// Whether a move comes into the book.

@@ -21,6 +21,28 @@ pub enum MatchBy {
     Record,
 }
 
+/// The operations of records that are compared.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum ComparedOpcodes {
+    /// All operations.
+    #[default]
+    All,
+    /// The operations with these opcodes.
+    Only(Vec<Opcode>),
+    /// All operations except those with these opcodes.
+    Except(Vec<Opcode>),
+}
+
+impl ComparedOpcodes {
+    fn has(&self, opcode: Opcode) -> bool {
+        match self {
+            ComparedOpcodes::All => true,
+            ComparedOpcodes::Only(opcodes) => opcodes.contains(&opcode),
+            ComparedOpcodes::Except(opcodes) => !opcodes.contains(&opcode),
+        }
+    }
+}
+
 /// One difference, of records or of [games](super::game_diff).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference<T = EpdRecord> {
@@ -62,12 +84,13 @@ impl Change {
         self.old.position().identity() != self.new.position().identity()
     }
 
-    /// The operations that differ, in the ASCII order of their opcodes. Counters count as the
+    /// The compared operations that differ, in the ASCII order of their opcodes. Counters count as the
     /// operations `hmvc` and `fmvn`.
-    pub fn operations(&self) -> Vec<ChangedOperation> {
+    pub fn operations(&self, compared: &ComparedOpcodes) -> Vec<ChangedOperation> {
         let versions = [&self.old, &self.new].map(EpdRecord::with_counter_operations);
         let all = versions.iter().flat_map(EpdRecord::operations);
-        let mut opcodes: Vec<_> = all.map(|operation| operation.opcode).collect();
+        let opcodes = all.map(|operation| operation.opcode);
+        let mut opcodes: Vec<_> = opcodes.filter(|opcode| compared.has(*opcode)).collect();
         opcodes.sort_unstable();
         opcodes.dedup();
         let both = opcodes.into_iter().map(|opcode| {
@@ -119,28 +142,35 @@ impl Add for DiffTally {
 /// the order of their content, so that the order of the input does not matter.
 ///
 /// ```
-/// use epdb_library::diff::{Diff, Difference, MatchBy};
+/// use epdb_library::diff::{ComparedOpcodes, Diff, Difference, MatchBy};
 /// use epdb_library::sets::Origin;
-/// let mut diff = Diff::new(MatchBy::Id, std::env::temp_dir(), 1 << 20);
+/// let all = ComparedOpcodes::All;
+/// let mut diff = Diff::new(MatchBy::Id, all.clone(), std::env::temp_dir(), 1 << 20);
 /// diff.add_old(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Origin::default())?;
 /// diff.add_new(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
 /// let (mut differences, tally) = diff.finish()?;
 /// assert_eq!(tally.changed, 1);
 /// let Some(Difference::Changed(change)) = differences.next().transpose()? else { panic!("a change") };
-/// assert_eq!(change.operations()[0].opcode, epdb_chess::model::Opcode::CE);
+/// assert_eq!(change.operations(&all)[0].opcode, epdb_chess::model::Opcode::CE);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Diff {
     by: MatchBy,
+    compared: ComparedOpcodes,
     versions: Versions,
 }
 
 impl Diff {
     /// A comparison that uses about `memory_bytes` of memory, and temporary files in `directory`
     /// for the rest.
-    pub fn new(by: MatchBy, directory: impl Into<PathBuf>, memory_bytes: usize) -> Diff {
-        Diff { by, versions: Versions::new(directory, memory_bytes) }
+    pub fn new(
+        by: MatchBy,
+        compared: ComparedOpcodes,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> Diff {
+        Diff { by, compared, versions: Versions::new(directory, memory_bytes) }
     }
 
     /// Adds the next record of the old collection.
@@ -162,7 +192,7 @@ impl Diff {
     }
 
     fn add(&mut self, record: &EpdRecord, place: Origin, is_new: bool) -> Result<()> {
-        let compared = encoded(&compared_form(record))?;
+        let compared = encoded(&compared_form(record, &self.compared))?;
         let mut pairing = Vec::new();
         match (self.by, record.text_of(Opcode::ID)) {
             (MatchBy::Id, Some(id)) => {
@@ -194,11 +224,13 @@ fn encoded(record: &EpdRecord) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A record in a uniform spelling.
-fn compared_form(record: &EpdRecord) -> EpdRecord {
+/// The compared operations of a record in a uniform spelling.
+fn compared_form(record: &EpdRecord, opcodes: &ComparedOpcodes) -> EpdRecord {
     let mut compared = EpdRecord::new(record.position().identity());
     for operation in record.with_counter_operations().operations() {
-        compared.set(operation.clone());
+        if opcodes.has(operation.opcode) {
+            compared.set(operation.clone());
+        }
     }
     compared
 }
@@ -399,7 +431,16 @@ mod tests {
     use super::*;
 
     fn diff(by: MatchBy, old: &[&str], new: &[&str]) -> (Vec<String>, DiffTally) {
-        let mut diff = Diff::new(by, std::env::temp_dir(), 0);
+        diff_of(by, &ComparedOpcodes::All, old, new)
+    }
+
+    fn diff_of(
+        by: MatchBy,
+        compared: &ComparedOpcodes,
+        old: &[&str],
+        new: &[&str],
+    ) -> (Vec<String>, DiffTally) {
+        let mut diff = Diff::new(by, compared.clone(), std::env::temp_dir(), 0);
         let record = |line: &str| epdb_chess::parse_epd(line.as_bytes()).unwrap();
         let place = |line: usize| Origin { source: 0, line: line as u64 + 1 };
         for (number, line) in old.iter().enumerate() {
@@ -416,8 +457,11 @@ mod tests {
                 Difference::Removed(place, _) => format!("-{}", place.line),
                 Difference::Added(place, _) => format!("+{}", place.line),
                 Difference::Changed(change) => {
-                    let opcodes: Vec<_> =
-                        change.operations().iter().map(|it| it.opcode.to_string()).collect();
+                    let opcodes: Vec<_> = change
+                        .operations(compared)
+                        .iter()
+                        .map(|it| it.opcode.to_string())
+                        .collect();
                     let position = if change.is_of_position() { " position" } else { "" };
                     let old = change.old_place.line;
                     let new = change.new_place.line;
@@ -461,6 +505,21 @@ mod tests {
         assert_eq!((tally.equal, tally.removed, tally.added, tally.changed), (2, 1, 2, 1));
         let (shown, _) = diff(MatchBy::Record, &old, &new);
         assert_eq!(shown, ["-2", "-3", "+1", "+2", "+4"]);
+    }
+
+    #[test]
+    fn some_operations_are_compared() {
+        let [bm, acms] = [&b"bm"[..], b"acms"].map(|name| Opcode::new(name).unwrap());
+        let line = |rest: &str| format!("{A} {rest} id \"1\";");
+        let [old, new] = [line("acms 1; bm e4; ce 2;"), line("acms 9; bm e4; ce 3;")];
+        for (compared, expected) in [
+            (ComparedOpcodes::Only(vec![bm]), &[][..]),
+            (ComparedOpcodes::Except(vec![acms]), &["1>1 ce"]),
+        ] {
+            let (shown, tally) = diff_of(MatchBy::Id, &compared, &[&old], &[&new]);
+            assert_eq!(shown, expected, "{compared:?}");
+            assert_eq!(tally.equal, u64::from(expected.is_empty()));
+        }
     }
 
     #[test]

@@ -137,6 +137,11 @@ impl Setting {
             .split_once('=')
             .ok_or_else(|| format!("`{text}`: expected OPCODE=VALUE, such as ce=25"))?;
         let opcode = super::field::parse_opcode(name.trim())?;
+        if operands.trim().is_empty() && needs_operands(opcode) {
+            return Err(format!(
+                "`{opcode}=` has no value: add it, or remove the operation with --drop {opcode}"
+            ));
+        }
         let setting = Setting { opcode, operands: quoted(opcode, operands.trim().as_bytes())? };
         if !is_move_opcode(opcode) {
             setting.operands(&Position::START)?;
@@ -219,6 +224,13 @@ fn rename(record: &mut EpdRecord, old: Opcode, new: Opcode) -> Result<(), String
 
 fn takes_one_string(opcode: Opcode) -> bool {
     matches!(opcode.standard().map(|entry| entry.operands), Some(Operands::Str { .. }))
+}
+
+fn needs_operands(opcode: Opcode) -> bool {
+    let may_be_empty = |operands| {
+        matches!(operands, Operands::None | Operands::Any | Operands::Str { optional: true })
+    };
+    opcode.standard().is_some_and(|entry| !may_be_empty(entry.operands))
 }
 
 fn is_move_opcode(opcode: Opcode) -> bool {
@@ -331,6 +343,9 @@ mod tests {
             "c0=say \"hi\" now",
             "dm=1; ce 2",
             "resign=1",
+            "bm=",
+            "id= ",
+            "ce=",
             "ts=now",
             "fmvn=0",
         ] {

@@ -12,8 +12,8 @@ use super::value::{EvalContext, Number, Type, Value, joined};
 use epdb_chess::codec::{key, ordinal};
 use epdb_chess::model::rules::{Playable, en_passant_is_legal};
 use epdb_chess::model::{
-    Board, CastlingDialect, Color, EpdRecord, Opcode, Operand, Operands, Operation, Piece, Role,
-    StandardOpcode,
+    Board, CastlingDialect, Color, DOUBLE_FORFEIT, EpdRecord, GameResult, Opcode, Operand,
+    Operands, Operation, Piece, Role, Speed, StandardOpcode,
 };
 use epdb_chess::model::{WELL_KNOWN_TAGS, is_well_known_tag};
 use epdb_chess::text::fields::CastlingText;
@@ -82,7 +82,7 @@ pub enum BuiltinField {
     File,
     /// White's points in the game: 1, 0.5 or 0.
     Result,
-    /// The number of the game in a Parquet table, from 0.
+    /// The number of the game from 0, if it is known: that of [`EvalContext::game_number`], or in a Parquet table.
     GameNumber,
     /// The year of the tag `Date`, or else of `UTCDate`.
     Year,
@@ -137,7 +137,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
     ),
     ("ep", BuiltinField::EnPassant, "en passant square, or '-'; in a game after every double step"),
     ("ep_legal", BuiltinField::EnPassantLegal, "a pawn can legally capture en passant"),
-    ("castling", BuiltinField::Castling, "castling rights as in FEN, or '-'"),
+    ("castling", BuiltinField::Castling, "castling rights as in FEN: 'KQkq' in this order, or '-'"),
     ("ply", BuiltinField::Ply, "number of plies before the position, by the fullmove number"),
     ("line", BuiltinField::Line, "line (or number of the record) in its source"),
     ("file", BuiltinField::File, "name of the source"),
@@ -146,11 +146,15 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
         BuiltinField::Result,
         "White's points: 1, 0.5 or 0; compare with these or with '1-0'",
     ),
-    ("game", BuiltinField::GameNumber, "of a Parquet table of positions: the number of the game"),
+    (
+        "game",
+        BuiltinField::GameNumber,
+        "number of the position's game, from 0: in Parquet and in 'table --positions'",
+    ),
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
     ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),
-    ("speed", BuiltinField::Speed, "of a game: 'bullet', 'blitz', ... by TimeControl"),
+    ("speed", BuiltinField::Speed, "of a game: 'bullet', 'blitz' ... by TimeControl (see above)"),
     ("elo_min", BuiltinField::EloMin, "of a game: the lower of WhiteElo and BlackElo"),
     ("elo_avg", BuiltinField::EloAverage, "of a game: the mean of WhiteElo and BlackElo"),
     ("plies", BuiltinField::Plies, "of a game: number of plies in its main line, with null moves"),
@@ -208,7 +212,11 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 43] = [
         "of a tally: mean rating of the other side",
     ),
     ("years", BuiltinField::Tally(TallyField::Years), "of a tally: first and last year"),
-    ("move", BuiltinField::Tally(TallyField::Move), "with 'table --rows moves': the move"),
+    (
+        "move",
+        BuiltinField::Tally(TallyField::Move),
+        "with 'table --rows moves': the move; else that of sm",
+    ),
 ];
 
 /// Opcodes that are not in the standard, but that analysis writes.
@@ -282,11 +290,7 @@ impl Field {
         match self {
             Field::BuiltinField(named) => named.kind(),
             Field::WhiteScore | Field::WhiteEvaluation | Field::Column(..) => Type::Number,
-            Field::Tag(name) => name.kind(),
-            Field::TagOrOperation(name, _) => match name.kind() {
-                Type::Text => Type::Any,
-                kind => kind,
-            },
+            Field::Tag(name) | Field::TagOrOperation(name, _) => name.kind(),
             Field::Uci(_) => Type::Text,
             Field::Operation(opcode) => match opcode.standard().map(|entry| entry.operands) {
                 None | Some(Operands::Any) => Type::Any,
@@ -304,6 +308,34 @@ impl Field {
                     | Operands::Identifier(_),
                 ) => Type::Text,
             },
+        }
+    }
+
+    /// Whether the values are like those of `ce`, so that large ones are mates.
+    pub(super) fn is_score(&self) -> bool {
+        match self {
+            Field::Operation(opcode) => {
+                let is_further =
+                    opcode.is_of_further_line() && opcode.as_bytes().starts_with(b"ce");
+                *opcode == Opcode::CE || is_further
+            }
+            Field::BuiltinField(BuiltinField::Annotation(AnnotationField::Evaluation))
+            | Field::WhiteScore
+            | Field::WhiteEvaluation => true,
+            _ => false,
+        }
+    }
+
+    /// The texts that the field can have, if they are few.
+    pub(super) fn words(&self) -> Vec<&'static str> {
+        match self {
+            Field::BuiltinField(BuiltinField::SideToMove) => vec!["w", "b"],
+            Field::BuiltinField(BuiltinField::Speed) => Speed::ALL.map(Speed::name).into(),
+            Field::Tag(name) | Field::TagOrOperation(name, _) if name.as_str() == "Result" => {
+                let results = GameResult::ALL.iter().map(|result| result.as_str());
+                results.chain([DOUBLE_FORFEIT]).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -425,13 +457,22 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag, a nonstandard opcode, the column of a table or of a tally, so that only the user
-    /// knows whether records have it.
+    /// True if the field is a tag or made from tags, a nonstandard opcode, the column of a table or of a tally, so
+    /// that only the user knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_)
             | Field::TagOrOperation(..)
-            | Field::BuiltinField(BuiltinField::GameNumber | BuiltinField::Tally(_)) => true,
+            | Field::BuiltinField(
+                BuiltinField::GameNumber
+                | BuiltinField::Year
+                | BuiltinField::Month
+                | BuiltinField::Day
+                | BuiltinField::Speed
+                | BuiltinField::EloMin
+                | BuiltinField::EloAverage
+                | BuiltinField::Tally(_),
+            ) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::BuiltinField(_)
             | Field::Uci(_)
@@ -580,8 +621,11 @@ impl BuiltinField {
             }
             BuiltinField::Result => return result(subject).map_or(Value::Missing, Value::Number),
             BuiltinField::GameNumber => {
-                let number = subject.table_row.and_then(|row| row.game);
-                return number.map_or(Value::Missing, |number| Value::whole(number.into()));
+                let in_table = || subject.table_row.and_then(|row| row.game);
+                return subject
+                    .game_number
+                    .or_else(in_table)
+                    .map_or(Value::Missing, |number| Value::whole(number.into()));
             }
             BuiltinField::Year => return Tags::new(subject).part_of_date(Date::year),
             BuiltinField::Month => return Tags::new(subject).part_of_date(Date::month),

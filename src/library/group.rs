@@ -33,6 +33,7 @@ use super::value::{Number, Value, parse_key};
 use epdb_base::spill::Sorter;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::GameCounts;
+use epdb_chess::model::score::Score;
 
 /// An aggregate of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,13 +50,13 @@ pub enum Aggregate {
     Black,
     /// White's share of the points in games with a known result.
     Score,
-    /// The sum of a field.
+    /// The sum of a field, without mates: a mate is no number of centipawns.
     Sum(Field),
     /// The minimum of a field.
     Min(Field),
     /// The maximum of a field.
     Max(Field),
-    /// The mean of a field.
+    /// The mean of a field, without mates.
     Mean(Field),
 }
 
@@ -115,8 +116,9 @@ impl Aggregate {
         self.field().is_some_and(Field::is_of_record)
     }
 
-    fn sum_of(&self, subject: &EvalContext<'_>) -> Sum {
-        match self {
+    /// The part of a record in the aggregate; `None` for a mate, which does not count.
+    fn sum_of(&self, subject: &EvalContext<'_>) -> Option<Sum> {
+        Some(match self {
             Aggregate::Count => Sum { count: 1, ..Sum::default() },
             Aggregate::Games => {
                 let games = counts_of(subject).map_or(1, |counts| counts.games());
@@ -130,13 +132,14 @@ impl Aggregate {
                 let half_points = 2 * i128::from(white) + i128::from(draws);
                 Sum { count: white + draws + black, whole: half_points, ..Sum::default() }
             }
-            Aggregate::Sum(field)
-            | Aggregate::Min(field)
-            | Aggregate::Max(field)
-            | Aggregate::Mean(field) => {
+            Aggregate::Min(field) | Aggregate::Max(field) => {
                 field.value(subject).number().map_or(Sum::default(), Sum::new)
             }
-        }
+            Aggregate::Sum(field) | Aggregate::Mean(field) => match field.value(subject).number() {
+                Some(number) if field.is_score() && is_mate(number) => return None,
+                number => number.map_or(Sum::default(), Sum::new),
+            },
+        })
     }
 
     fn value(&self, sum: &Sum) -> Value<'static> {
@@ -155,6 +158,14 @@ impl Aggregate {
             Aggregate::Mean(_) => sum.mean().map(Number::rounded),
         };
         number.map_or(Value::Missing, Value::Number)
+    }
+}
+
+/// Whether a value of `ce` is a mate.
+fn is_mate(ce: Number) -> bool {
+    match ce {
+        Number::Whole(ce) => !matches!(Score::from_ce(ce), Ok(Score::Centipawns(_))),
+        Number::Fraction(_) => false,
     }
 }
 
@@ -266,6 +277,7 @@ pub struct Groups {
     what: Vec<Aggregate>,
     /// Aggregates by the values of the fields.
     sums: HashMap<Vec<u8>, Vec<Sum>>,
+    mates: u64,
     memory_bytes: usize,
     used: usize,
     /// Sums that did not fit into memory. Their keys sort in the order of the values of the fields.
@@ -286,7 +298,13 @@ impl Groups {
         memory_bytes: usize,
     ) -> Groups {
         let sorter = Sorter::new(directory, memory_bytes / 2);
-        Groups { by, what, sums: HashMap::new(), memory_bytes: memory_bytes / 2, used: 0, sorter }
+        let memory_bytes = memory_bytes / 2;
+        Groups { by, what, sums: HashMap::new(), mates: 0, memory_bytes, used: 0, sorter }
+    }
+
+    /// Number of records, moves or games with a mate that does not count in a sum or mean.
+    pub const fn mates(&self) -> u64 {
+        self.mates
     }
 
     /// Adds a record, a move or a game.
@@ -298,7 +316,9 @@ impl Groups {
         for field in &self.by {
             put_value(&field.value(subject), &mut group);
         }
-        let new: Vec<Sum> = self.what.iter().map(|what| what.sum_of(subject)).collect();
+        let parts: Vec<_> = self.what.iter().map(|what| what.sum_of(subject)).collect();
+        self.mates += u64::from(parts.contains(&None));
+        let new: Vec<Sum> = parts.into_iter().map(Option::unwrap_or_default).collect();
         if let Some(sums) = self.sums.get_mut(&group) {
             sums.iter_mut().zip(&new).for_each(|(sum, new)| sum.add(new));
             return Ok(());
@@ -463,6 +483,26 @@ mod tests {
         let rows = rows("eco", &lines.map(String::from), 1 << 20);
         let wanted = ["A00 1 1 0.0 -5 -5  ", "B90 3 3 0.75 40 10 2 1.25", " 1 1    7 7.0"];
         assert_eq!(rows, wanted);
+    }
+
+    #[test]
+    fn mates_are_the_largest_scores_and_no_part_of_sums() {
+        let what = ["sum(ce)", "mean(ce:white)", "max(eval)", "min(ce2)", "mean(ce2)"];
+        let what = what.map(|what| Aggregate::parse(what).unwrap()).into();
+        let mut groups = Groups::new(Vec::new(), what, std::env::temp_dir(), 1 << 20);
+        for operations in ["ce 100; ce2 -32760;", "ce 32766;", "ce -32767; ce2 50;", "dm 3;"] {
+            let line = format!("4k3/8/8/8/8/8/8/4K3 b - - {operations}");
+            let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
+            groups.add(&EvalContext::from_record(&record)).unwrap();
+        }
+        assert_eq!(groups.mates(), 3);
+        let finished = groups.finish(|values| {
+            let numbers: Vec<_> = values.iter().map(|value| value.number().unwrap()).collect();
+            let shown = numbers.iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(shown, ["100", "-100.0", "32766", "-32760", "50.0"]);
+            Ok::<(), Error>(())
+        });
+        finished.unwrap();
     }
 
     #[test]

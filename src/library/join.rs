@@ -32,6 +32,8 @@ pub struct JoinTally {
     pub conflicts: u64,
     /// Records whose analysis differs from the copied one: [`MergeRules::prefer`] chose.
     pub analyses: u64,
+    /// Records with several partners whose analyses differ: [`MergeRules::prefer`] chose.
+    pub several: u64,
 }
 
 /// A left join. It returns all records of a collection, in their order. Each record gets operations from its
@@ -145,15 +147,20 @@ impl Join {
         let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
         let mut entries = Grouped::new(self.sorter.finish()?, 1);
         let mut other: Option<KeyedRecord> = None;
+        let mut others_differ = false;
         while let Some(GroupedEntry { begins, suffix, payload, .. }) = entries.next_entry()? {
             if begins {
                 other = None;
+                others_differ = false;
             }
             let entry = KeyedRecord::decode(payload)?;
             if *suffix == [OTHER] {
                 other = Some(match other {
                     None => entry,
-                    Some(first) => with_more(first, entry, &self.rules, on_conflict),
+                    Some(first) => {
+                        others_differ |= analyses_differ(&first.record, &entry.record);
+                        with_more(first, entry, &self.rules, on_conflict)
+                    }
                 });
                 continue;
             }
@@ -166,6 +173,7 @@ impl Join {
             if only_unmatched {
                 continue;
             }
+            tally.several += u64::from(others_differ);
             match joined(&entry.record, &other.record, &self.take, &self.rules) {
                 Merged::One(joined) => {
                     tally.analyses += u64::from(analyses_differ(&entry.record, &other.record));
@@ -318,6 +326,19 @@ mod tests {
         let (lines, tally, conflicts) = join(Meet::Position, &["eco", "id"], false, &[A], &others);
         assert_eq!(lines, [format!("{A} eco \"A00\"; id \"z\";")]);
         assert_eq!((tally.conflicts, conflicts), (0, 1));
+    }
+
+    #[test]
+    fn several_analyses_of_a_partner_are_counted() {
+        let others = [
+            &format!("{A} ce 1;")[..],
+            &format!("{A} ce 2;"),
+            &format!("{B} ce 3;"),
+            &format!("{B} ce 3; pv Kd7;"),
+        ];
+        let (lines, tally, _) = join(Meet::Position, &["ce"], false, &[A, A, B], &others);
+        assert_eq!(lines, [format!("{A} ce 2;"), format!("{A} ce 2;"), format!("{B} ce 3;")]);
+        assert_eq!((tally.matched, tally.several, tally.analyses), (3, 2, 0));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod explore;
 pub mod expression;
 pub mod field;
 pub mod flip;
+pub mod forfeits;
 pub mod game_diff;
 pub mod game_sets;
 pub mod game_tag;

@@ -10,26 +10,28 @@
 //! use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 //!
 //! let pgn = b"[White \"A\"] [Black \"B\"] 1. e4 1-0 [White \"B\"] [Black \"A\"] 1. e4 1/2-1/2";
-//! let mut openings = Openings::new(1 << 20);
+//! let mut openings = Openings::new(1 << 20, None);
 //! let mut reader = GameReader::new(&pgn[..], PgnReadOptions::default());
 //! while let Some(read) = reader.next_game()? {
 //!     openings.add_game(&read.game.expect("a good game"))?;
 //! }
-//! let all = openings.all();
-//! let opening = &all[0];
+//! let found = openings.finish();
+//! let opening = &found.openings[0];
 //! assert_eq!((opening.games(), opening.draw_rate()), (2, Some(0.5)));
 //! assert_eq!(opening.pairs, [0, 0, 0, 1, 0]);
-//! let results = openings.match_results().expect("two players");
-//! assert_eq!((results.players, results.games), (["A", "B"], [0, 1, 1]));
+//! let results = found.results.expect("two players");
+//! assert_eq!(results.players, ["A", "B"]);
+//! assert_eq!(results.games, [0, 1, 1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{VecDeque, hash_map};
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
 
+use super::forfeits::Forfeits;
 use super::value::{Number, Value};
 use epdb_chess::codec::packed::{self, PackedBoard};
 use epdb_chess::error::{Error, Result};
@@ -49,7 +51,7 @@ pub struct Opening {
     /// Games without a result.
     pub unknown: u64,
     /// Numbers of pairs of games in which the first player scored 0, ½, 1, 1½ and 2 points. The first of two
-    /// players is the one who is named first in the games, White before Black.
+    /// players is the first player of the games ([`Openings::finish`]), otherwise the first one by alphabet.
     pub pairs: [u64; 5],
 }
 
@@ -126,17 +128,17 @@ impl Opening {
 }
 
 /// The results of a match of two players, from the point of view of the first one.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct MatchResults<'o> {
-    /// The first player, who has White in the first game, and the opponent.
-    pub players: [&'o str; 2],
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MatchResults {
+    /// The first player and the opponent.
+    pub players: [String; 2],
     /// Games that the first player lost, drew and won.
     pub games: [u64; 3],
     /// Numbers of pairs of games with 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
 }
 
-impl MatchResults<'_> {
+impl MatchResults {
     /// The numbers of pairs or, if there are no pairs, of games: for each score, the lowest first.
     pub fn counts(&self) -> &[u64] {
         if self.pairs == [0; 5] { &self.games } else { &self.pairs }
@@ -146,24 +148,58 @@ impl MatchResults<'_> {
 /// Index of an opening, in order of insertion.
 type Index = u32;
 
-/// An opening and two players, the first player first.
-type Pairing = (Index, u32, u32);
-
-/// A game for which no game with swapped colours was found so far.
-#[derive(Copy, Clone, Debug)]
-struct Single {
-    /// Whether the first player had White.
-    first_had_white: bool,
-    /// Half points of the first player.
-    half_points: u8,
+/// Results of games by opening, and of a match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpeningResults {
+    /// The openings of the book in the order of the book, then the other openings.
+    pub openings: Vec<Opening>,
+    /// Number of openings of the book.
+    pub of_book: usize,
+    /// The results of a match; `None` if the games have more or fewer than two players.
+    pub results: Option<MatchResults>,
+    /// The players who lost games for another reason than the rules of chess.
+    pub forfeits: BTreeMap<String, Forfeits>,
 }
 
-/// Games of a pairing, all with the same colours.
-#[derive(Clone, Debug)]
-struct Singles {
-    earliest: Single,
-    /// Half points of the later games, in their order.
-    others: VecDeque<u8>,
+/// The first three numbers of a tag `Round` such as `12.3`.
+type Round = [u32; 3];
+
+/// Games without a number come last.
+const NO_ROUND: Round = [u32::MAX; 3];
+
+fn round_of(game: &Game) -> Round {
+    let mut round = NO_ROUND;
+    for (number, text) in round.iter_mut().zip(game.roster_tag(ROUND).split('.')) {
+        let Ok(read) = text.trim().parse() else { break };
+        *number = read;
+    }
+    if round != NO_ROUND {
+        // In `1` and `1.1`, the shorter one comes first.
+        round.iter_mut().filter(|number| **number == u32::MAX).for_each(|number| *number = 0);
+    }
+    round
+}
+
+/// A game with a result between two known players.
+#[derive(Copy, Clone, Debug)]
+struct PlayedGame {
+    opening: Index,
+    white: u32,
+    black: u32,
+    round: Round,
+    /// Half points of White.
+    white_has: u8,
+}
+
+impl PlayedGame {
+    /// The opening and the players, the first player first.
+    fn pairing(&self) -> (Index, u32, u32) {
+        (self.opening, self.white.min(self.black), self.white.max(self.black))
+    }
+
+    fn half_points_of_first(&self) -> usize {
+        usize::from(if self.white < self.black { self.white_has } else { 2 - self.white_has })
+    }
 }
 
 /// An opening as it is found and counted. There are many openings, and games refer to them in
@@ -175,7 +211,6 @@ struct Entry {
     draws: u64,
     losses: u64,
     unknown: u64,
-    pairs: [u64; 5],
 }
 
 /// Openings with the results of their games. The openings of a book come first, in the order of the
@@ -197,14 +232,15 @@ pub struct Openings {
     /// Start position of the last game that reached no position of the book, with its opening.
     previous_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    /// Games in which the player with the smaller number has 0, ½ and 1 points.
-    games_of_first: [u64; 3],
+    /// Forfeits of each player.
+    forfeits: Vec<Forfeits>,
     /// Names of White and Black in the last game, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
-    singles: HashMap<Pairing, Singles>,
-    /// The last game, if it is the only unpaired game of its pairing. The game with swapped colours usually
-    /// follows.
-    last_single: Option<(Pairing, Single)>,
+    games: Vec<PlayedGame>,
+    /// The player whose games count; `None` for all games.
+    player: Option<String>,
+    /// The first player, with the round of the game that says so.
+    first: Option<(Round, String)>,
     bytes: usize,
     memory_bytes: usize,
 }
@@ -214,12 +250,13 @@ const OPENING_BYTES: usize = size_of::<Opening>()
     + size_of::<Entry>()
     + size_of::<Position>()
     + 2 * size_of::<(u64, Index)>();
-/// Memory of a game without a counterpart, in bytes.
-const SINGLE_BYTES: usize = 2 * size_of::<(Pairing, Singles)>() + 8;
+/// Memory of a game, in bytes.
+const GAME_BYTES: usize = 2 * size_of::<PlayedGame>();
 
 impl Openings {
-    /// A list without openings, which uses at most about `memory_bytes`.
-    pub fn new(memory_bytes: usize) -> Openings {
+    /// A list without openings, which uses at most about `memory_bytes`. If a player is given, only the games of
+    /// this player count.
+    pub fn new(memory_bytes: usize, player: Option<String>) -> Openings {
         Openings {
             index: HashMap::new(),
             hasher: RandomState::default(),
@@ -229,10 +266,11 @@ impl Openings {
             fewest_pieces: u32::MAX,
             previous_start: None,
             players: HashMap::new(),
-            games_of_first: [0; 3],
+            forfeits: Vec::new(),
             last_players: None,
-            singles: HashMap::new(),
-            last_single: None,
+            games: Vec::new(),
+            player,
+            first: None,
             bytes: 0,
             memory_bytes,
         }
@@ -249,17 +287,20 @@ impl Openings {
         Ok(index as usize)
     }
 
-    /// Adds a game. The game makes a pair with the first unpaired game of the same opening and the same
-    /// players with swapped colours.
+    /// Adds a game.
     ///
     /// # Errors
     /// The openings do not fit into memory.
     pub fn add_game(&mut self, game: &Game) -> Result<()> {
+        let names = [game.roster_tag(WHITE), game.roster_tag(BLACK)];
+        if self.player.as_deref().is_some_and(|player| !names.contains(&player)) {
+            return Ok(());
+        }
         let opening = match self.last_book_position(game) {
             Some(index) => index,
             None => self.opening_of_start(game.start().position)?,
         };
-        let players = self.players_of(game)?;
+        let players = self.players_of(game, names)?;
         let counts = &mut self.entries[opening as usize];
         let (white_has, count) = match game.result() {
             GameResult::WhiteWins => (2, &mut counts.wins),
@@ -271,9 +312,26 @@ impl Openings {
             }
         };
         *count += 1;
-        match players {
-            Some(players) => self.pair(opening, players, white_has),
-            None => Ok(()),
+        let Some([white, black]) = players else { return Ok(()) };
+        if white_has != 1
+            && let Some(termination) = game.tag("Termination")
+        {
+            let loser = if white_has == 0 { white } else { black };
+            self.forfeits[loser as usize].add(termination);
+        }
+        self.games.push(PlayedGame { opening, white, black, round: round_of(game), white_has });
+        self.take_memory(GAME_BYTES)
+    }
+
+    /// Keeps White of the game with the lowest round. Equal rounds are decided by name, so that the order of the
+    /// games does not matter.
+    fn find_first(&mut self, game: &Game, white: &str) {
+        let round = round_of(game);
+        let is_earlier = |(earliest, first): &(Round, String)| {
+            round < *earliest || (round == *earliest && round != NO_ROUND && white < first.as_str())
+        };
+        if self.first.as_ref().is_none_or(is_earlier) {
+            self.first = Some((round, white.to_string()));
         }
     }
 
@@ -289,36 +347,63 @@ impl Openings {
         Ok(index)
     }
 
-    /// The openings of the book in the order of the book, then the other openings.
-    pub fn all(&self) -> Vec<Opening> {
+    /// Makes pairs: two games of one opening between the same players with swapped colours, in the order of
+    /// their rounds.
+    ///
+    /// The first player of all games is the requested one, otherwise White of the game with the lowest number in
+    /// its tag `Round`. Without such a tag, the first player is White of the first game.
+    pub fn finish(mut self) -> OpeningResults {
         let opening = |(entry, &position): (&Entry, &Position)| {
-            let Entry { wins, draws, losses, unknown, pairs, .. } = *entry;
-            Opening { position, wins, draws, losses, unknown, pairs }
+            let Entry { wins, draws, losses, unknown, .. } = *entry;
+            Opening { position, wins, draws, losses, unknown, pairs: [0; 5] }
         };
-        self.entries.iter().zip(&self.positions).map(opening).collect()
-    }
-
-    /// The results of a match. `None` if the games have more or fewer than two players.
-    pub fn match_results(&self) -> Option<MatchResults<'_>> {
-        let mut pairs = [0; 5];
-        for entry in &self.entries {
-            pairs.iter_mut().zip(entry.pairs).for_each(|(sum, count)| *sum += count);
+        let mut openings: Vec<Opening> =
+            self.entries.iter().zip(&self.positions).map(opening).collect();
+        let forfeits = self.players.iter().map(|(name, number)| {
+            let forfeits = self.forfeits[*number as usize];
+            (name.clone(), forfeits)
+        });
+        let forfeits = forfeits.filter(|(_, forfeits)| !forfeits.is_empty()).collect();
+        let names = self.number_by_rank();
+        self.games.sort_by_key(|game| (game.pairing(), game.round));
+        for games in self.games.chunk_by(|one, next| one.pairing() == next.pairing()) {
+            let (as_white, as_black): (Vec<PlayedGame>, Vec<PlayedGame>) =
+                games.iter().partition(|game| game.white < game.black);
+            for (one, other) in as_white.into_iter().zip(as_black) {
+                let half_points = one.half_points_of_first() + other.half_points_of_first();
+                openings[one.opening as usize].pairs[half_points] += 1;
+            }
         }
-        Some(MatchResults { players: self.players_of_match()?, games: self.games_of_first, pairs })
+        let results = names.try_into().ok().map(|players| self.match_results(players, &openings));
+        OpeningResults { openings, of_book: self.of_book, results, forfeits }
     }
 
-    /// The two players of a match. Pairs are counted by the points of the first player, who has White in the
-    /// first game. `None` if the games have more or fewer than two players.
-    pub fn players_of_match(&self) -> Option<[&str; 2]> {
-        let mut names: Vec<(&String, &u32)> = self.players.iter().collect();
-        names.sort_unstable_by_key(|(_, number)| **number);
-        let names: Vec<&str> = names.into_iter().map(|(name, _)| name.as_str()).collect();
-        names.try_into().ok()
+    /// Numbers the players of the games again: the first player, then all others by name. Returns the names.
+    fn number_by_rank(&mut self) -> Vec<String> {
+        let mut names: Vec<String> = self.players.keys().cloned().collect();
+        let first = self.player.take().or(self.first.take().map(|(_, name)| name));
+        names.sort_by_key(|name| (Some(name) != first.as_ref(), name.clone()));
+        let mut ranks = vec![0; names.len()];
+        for (rank, name) in names.iter().enumerate() {
+            ranks[self.players[name] as usize] = rank as u32;
+        }
+        for game in &mut self.games {
+            game.white = ranks[game.white as usize];
+            game.black = ranks[game.black as usize];
+        }
+        names
     }
 
-    /// Number of openings of the book, which come first.
-    pub const fn of_book(&self) -> usize {
-        self.of_book
+    fn match_results(&self, players: [String; 2], openings: &[Opening]) -> MatchResults {
+        let mut games = [0; 3];
+        for game in &self.games {
+            games[game.half_points_of_first()] += 1;
+        }
+        let mut pairs = [0; 5];
+        for opening in openings {
+            pairs.iter_mut().zip(opening.pairs).for_each(|(sum, count)| *sum += count);
+        }
+        MatchResults { players, games, pairs }
     }
 
     /// The last position of a game that the book has.
@@ -365,62 +450,19 @@ impl Openings {
         self.take_memory(OPENING_BYTES)?;
         let index = self.entries.len() as Index;
         self.index.insert(hash, index);
-        self.entries.push(Entry { board, wins: 0, draws: 0, losses: 0, unknown: 0, pairs: [0; 5] });
+        self.entries.push(Entry { board, wins: 0, draws: 0, losses: 0, unknown: 0 });
         self.positions.push(position);
         Ok(index)
     }
 
     /// Numbers of White and Black. `None` for a game of a player against itself, and for unknown
     /// players: such games make no pairs.
-    fn players_of(&mut self, game: &Game) -> Result<Option<[u32; 2]>> {
-        let names = [game.roster_tag(WHITE), game.roster_tag(BLACK)];
+    fn players_of(&mut self, game: &Game, names: [&str; 2]) -> Result<Option<[u32; 2]>> {
         if names[0] == names[1] || names.contains(&UNKNOWN_TAG_VALUES[WHITE]) {
             return Ok(None);
         }
+        self.find_first(game, names[0]);
         self.players(names).map(Some)
-    }
-
-    /// Counts the pair that a game completes, or keeps the game as the first one of a pair.
-    fn pair(&mut self, opening: Index, players: [u32; 2], white_has: u8) -> Result<()> {
-        let [white, black] = players;
-        let first_had_white = white < black;
-        let half_points = if first_had_white { white_has } else { 2 - white_has };
-        self.games_of_first[usize::from(half_points)] += 1;
-        let first = white.min(black);
-        let second = white.max(black);
-        let pairing = (opening, first, second);
-        let single = Single { first_had_white, half_points };
-        if let Some((last, earlier)) = self.last_single.take() {
-            if last == pairing && earlier.first_had_white != first_had_white {
-                self.count_pair(opening, earlier.half_points + half_points);
-                self.bytes = self.bytes.saturating_sub(SINGLE_BYTES);
-                return Ok(());
-            }
-            self.singles.insert(last, Singles { earliest: earlier, others: VecDeque::new() });
-        }
-        let hash_map::Entry::Occupied(mut entry) = self.singles.entry(pairing) else {
-            self.last_single = Some((pairing, single));
-            return self.take_memory(SINGLE_BYTES);
-        };
-        let Singles { earliest, others } = entry.get_mut();
-        if earliest.first_had_white == first_had_white {
-            others.push_back(half_points);
-            return self.take_memory(1);
-        }
-        let points = earliest.half_points + half_points;
-        match others.pop_front() {
-            Some(next) => earliest.half_points = next,
-            None => {
-                entry.remove();
-                self.bytes = self.bytes.saturating_sub(SINGLE_BYTES);
-            }
-        }
-        self.count_pair(opening, points);
-        Ok(())
-    }
-
-    fn count_pair(&mut self, opening: Index, half_points: u8) {
-        self.entries[opening as usize].pairs[usize::from(half_points)] += 1;
     }
 
     /// Numbers of two players.
@@ -444,9 +486,10 @@ impl Openings {
         if let Some(number) = self.players.get(name) {
             return Ok(*number);
         }
-        self.take_memory(2 * size_of::<(String, u32)>() + name.len())?;
+        self.take_memory(2 * size_of::<(String, u32, Forfeits)>() + name.len())?;
         let number = self.players.len() as u32;
         self.players.insert(name.to_string(), number);
+        self.forfeits.push(Forfeits::default());
         Ok(number)
     }
 
@@ -463,7 +506,8 @@ impl Openings {
     }
 }
 
-/// Index of the tag `White` in [`SEVEN_TAG_ROSTER`](epdb_chess::model::SEVEN_TAG_ROSTER). The next
-/// constant is the index of `Black`.
+/// Indexes of the tags `Round`, `White` and `Black` in
+/// [`SEVEN_TAG_ROSTER`](epdb_chess::model::SEVEN_TAG_ROSTER).
+const ROUND: usize = 3;
 const WHITE: usize = 4;
 const BLACK: usize = 5;

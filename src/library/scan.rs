@@ -43,9 +43,11 @@ use epdb_chess::model::{EpdRecord, Game, MoveTally};
 use epdb_chess::text::ScoreView;
 use epdb_chess::text::pgn::{GamePlace, GamePosition, PositionOptions};
 use epdb_source::arrow::{
-    Batch, CellWriter, GameCounter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
+    Batch, CellWriter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
 };
-use epdb_source::{Encode, EncodedRecords, Inputs, Item, ReadReport, SourceOptions, Sources};
+use epdb_source::{
+    Encode, EncodedRecords, GameCounter, Inputs, Item, ReadReport, SourceOptions, Sources,
+};
 
 /// The rows of a table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -559,6 +561,20 @@ struct Reading {
     to_scan: SyncSender<Batches>,
 }
 
+/// Refuses an item that is a position, for a table of games.
+fn refuse_positions(item: &Item<'_>) -> Result<()> {
+    match item {
+        Item::Record { place, .. }
+        | Item::Encoded { place, .. }
+        | Item::LeftOut { record: Some(_), place, .. }
+        | Item::LeftOutMany { place, .. } => Err(Error::new(format!(
+            "{} has positions and no games: read the rows \"records\"",
+            place.source
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Reading {
     /// Reads all sources. An error is the last batch.
     fn run(mut self, sources: Sources) {
@@ -579,6 +595,9 @@ impl Reading {
 
     fn take(&mut self, item: Item<'_>) -> Result<ControlFlow<()>> {
         let rejection = locked(&self.report).take(&item);
+        if self.is_of_games {
+            refuse_positions(&item)?;
+        }
         match item {
             Item::Record { record, place, game, .. } => {
                 self.take_record(record, place, game);

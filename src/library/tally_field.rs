@@ -7,7 +7,7 @@ use epdb_chess::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart
 /// A value of a tally, or of one of its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TallyField {
-    /// The move, in SAN.
+    /// The move in SAN, or else that of `sm`.
     Move,
     /// Games that reached the position.
     Reached,
@@ -51,9 +51,11 @@ impl TallyField {
         let of_counts =
             |value: fn(GameCounts) -> Value<'a>| counts_of(subject).map_or(Value::Missing, value);
         match self {
-            TallyField::Move => subject
-                .move_tally
-                .map_or(Value::Missing, |one| Value::text_of(one.san.as_bytes().to_vec())),
+            TallyField::Move => match (subject.move_tally, subject.record.operands(Opcode::SM)) {
+                (Some(one), _) => Value::text_of(one.san.as_bytes().to_vec()),
+                (None, Some([supplied])) => Value::text_of(supplied.text()),
+                (None, _) => Value::Missing,
+            },
             TallyField::Reached => {
                 tally_of(subject.record).map_or(Value::Missing, |part| whole(part.reached))
             }

@@ -209,6 +209,8 @@ pub struct EvalContext<'a> {
     pub forms: FormatOptions,
     /// The place of the record in its game.
     pub game: Option<GamePosition<'a>>,
+    /// The number of that game, from 0, if the games are counted.
+    pub game_number: Option<u64>,
     /// One move of the record's tally, if the context is about that move.
     pub move_tally: Option<&'a MoveTally>,
     /// The values of the row of a Parquet table, if the record is from one.
@@ -227,6 +229,7 @@ impl<'a> EvalContext<'a> {
             file: "-",
             forms,
             game: None,
+            game_number: None,
             move_tally: None,
             table_row: None,
             row: &[],

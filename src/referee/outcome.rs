@@ -24,7 +24,7 @@ pub enum Termination {
     TimeForfeit,
     /// A player sent something other than a legal move.
     RulesInfraction,
-    /// A player went away and did not come back.
+    /// A player went away and did not come back, or its program crashed.
     Abandoned,
     /// The game was broken off.
     Unterminated,

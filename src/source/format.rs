@@ -1,5 +1,6 @@
 //! File formats, and their detection by name or by the first bytes.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::address::without_query;
@@ -217,11 +218,11 @@ impl FileFormat {
         FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format of a source by its name. The suffix `.csv` shows no format, because a `.csv` file
-    /// may be a table of any kind.
+    /// The format of a source by its name. The suffixes `.csv` and `.json` show no format, because files of any kind
+    /// have them.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
         let format = FileFormat::of_suffix(source_suffix(path)?);
-        format.filter(|format| *format != FileFormat::LichessPuzzles)
+        format.filter(|format| !matches!(format, FileFormat::LichessPuzzles | FileFormat::Shards))
     }
 
     /// The format that the suffix of a name shows. A `.gz` or `.zst` at the end is ignored.
@@ -295,12 +296,13 @@ impl FileFormat {
     }
 
     /// Refuses a name whose suffix belongs to another format than the written one. EPD and FEN
-    /// count as one format. A name without a known suffix is accepted.
+    /// count as one format. A name without a known suffix is accepted, unless the suffix looks like a
+    /// known one with a typing error, such as `.edp`.
     ///
     /// # Errors
     /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
-        let Some(suffix) = known_suffix(path) else { return Ok(()) };
+        let Some(suffix) = known_suffix(path) else { return refuse_misspelt(path) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
         let is_read_in_place =
             matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
@@ -325,9 +327,37 @@ impl FileFormat {
     }
 }
 
+fn refuse_misspelt(path: &Path) -> Result<()> {
+    let Some(suffix) = any_suffix(path) else { return Ok(()) };
+    let mut written = FACTS.iter().filter(|facts| facts.is_written).map(|facts| facts.suffix);
+    // A suffix with a digit or a sign, such as `.pgn2` or `.epd~`, is no typing error.
+    let is_word = suffix.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_near = |known: &&str| strsim::osa_distance(known, &suffix) <= known.len() / 3;
+    match written.find(is_near).filter(|_| is_word) {
+        None => Ok(()),
+        Some(known) => Err(Error::new(format!(
+            "{} has the unknown suffix .{suffix}: did you mean .{known}?",
+            name_of(path)
+        ))),
+    }
+}
+
+/// The suffix of a file name in lower-case letters, even if it is not known. A suffix of a compression at the end is
+/// ignored.
+pub fn any_suffix(path: &Path) -> Option<String> {
+    let name = without_query(path);
+    let plain = match Compression::from_name(name) {
+        Compression::None => name.to_path_buf(),
+        _ => name.with_extension(""),
+    };
+    plain.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+}
+
 /// Suffixes of formats that are neither read nor written as records or games.
-const OTHER_SUFFIXES: [&str; 13] =
-    ["tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz"];
+const OTHER_SUFFIXES: [&str; 14] = [
+    "tsv", "ndjson", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar",
+    "tgz",
+];
 
 /// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
 /// ignored.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use epdb_archive::Damage;
 use epdb_chess::error::{At, Error, Place, Result};
-use epdb_chess::model::{EpdRecord, Game, Setup};
+use epdb_chess::model::{Color, EpdRecord, Game, Opcode, Setup};
 use epdb_chess::text::pgn::GamePosition;
 use epdb_chess::text::{Diagnostic, Severity};
 
@@ -362,4 +362,34 @@ pub(super) fn rejection(place: Place, reason: Option<Diagnostic>) -> Error {
         error = Error::new("rejected because warnings are denied").because(error);
     }
     error.at(Place { at, ..place })
+}
+
+/// Numbers the games of positions. A game has the place of its first line, and its positions come in
+/// the order of play.
+#[derive(Clone, Debug, Default)]
+pub struct GameCounter {
+    /// The place and the ply of the last position.
+    last: Option<(Place, (i128, Color))>,
+    games: u64,
+}
+
+impl GameCounter {
+    /// A counter whose first game has this number.
+    pub const fn starting_at(first: u64) -> GameCounter {
+        GameCounter { last: None, games: first }
+    }
+
+    /// The number of the game of the next position.
+    pub fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
+        let number = record.integer(Opcode::FMVN).unwrap_or(0);
+        let ply = (number, record.position().turn());
+        match &mut self.last {
+            Some((last, before)) if last == place && ply > *before => *before = ply,
+            last => {
+                *last = Some((place.clone(), ply));
+                self.games += 1;
+            }
+        }
+        self.games - 1
+    }
 }

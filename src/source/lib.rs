@@ -85,9 +85,11 @@ pub use delta::{DeltaPath, name_of};
 pub use delta::{is_folded, merged_records, other_base};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
-pub use format::{Compression, FileFormat, known_suffix, source_suffix};
+pub use format::{Compression, FileFormat, any_suffix, known_suffix, source_suffix};
 pub use input::SlicePart;
-pub use item::{BookFindings, EncodedRecords, Filter, Item, OwnedItem, Summary, VisitItem};
+pub use item::{
+    BookFindings, EncodedRecords, Filter, GameCounter, Item, OwnedItem, Summary, VisitItem,
+};
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::Local;

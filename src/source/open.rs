@@ -232,11 +232,11 @@ impl Source {
             && options.text.score_view.is_none()
             && scored::needs_view(&input.start)
         {
-            let advice = "give --score-view white or --score-view mover";
             let path = name_of(path);
-            let message =
-                format!("{path} does not say from whose view its evaluations are: {advice}");
-            return Err(Error::new(message));
+            return Err(Error::new(format!(
+                "{path} does not say from whose view its evaluations are: give --score-view white or --score-view \
+                 mover"
+            )));
         }
         if is_lines && let Some(foreign) = Foreign::from_text(&input.head) {
             return Err(foreign.refused(path));

@@ -26,14 +26,15 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::format::FileFormat;
 use super::input::Input;
+use super::item::GameCounter;
 use super::local::Local;
 use super::options::SourceOptions;
 use super::output::Output;
 use super::parquet_check::{CREATED_BY, CheckedWriter, FileChecks};
 use super::table_text::{Shape, TextWriter};
 use crate::arrow::{
-    GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordRows,
-    RecordTable, Row, ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
+    GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordRows, RecordTable, Row,
+    ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
 };
 use epdb_chess::error::{Error, Place, Result, panic_text, quietly};
 use epdb_chess::model::{Element, EpdRecord, Game, Opcode};

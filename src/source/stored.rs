@@ -43,11 +43,14 @@ pub(super) fn each_of_store<E: From<Error>>(
     visit: &mut VisitStored<'_, E>,
 ) -> Result<ControlFlow<()>, E> {
     let mut stored = reader.by_import();
+    if options.skips_damage {
+        stored = stored.past_damage();
+    }
     let mut nth = 0;
     let mut left_out = 0;
     while let Some(next) = stored.next_encoded() {
         let next = match next {
-            // It comes after all sound records.
+            // Damage that was passed over comes after all sound records.
             Err(StoreError::Damaged { .. }) if options.skips_damage => break,
             next => next.map_err(|error| local.failed(error))?,
         };

@@ -284,12 +284,7 @@ impl Target {
     /// The output fails or takes only games, or the record cannot be encoded.
     pub fn write(&mut self, record: &EpdRecord) -> Result<()> {
         match &mut self.kind {
-            Kind::Text { output, options } => {
-                self.bytes.clear();
-                self.lost.records += epd::format(record, options, &mut self.bytes);
-                self.bytes.push(b'\n');
-                Ok(output.write_all(&self.bytes)?)
-            }
+            Kind::Text { .. } => self.write_line(record, b"\n"),
             Kind::Stream(stream) => Ok(stream.write(record)?),
             Kind::Archive { writer, .. } => Ok(writer.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
@@ -341,8 +336,9 @@ impl Target {
         }
         self.bytes.clear();
         record::write_text(bytes, &mut self.bytes)?;
+        self.bytes.push(b'\n');
         let line = std::mem::take(&mut self.bytes);
-        let written = self.write_canonical(&line);
+        let written = self.write_canonical_lines(&line);
         self.bytes = line;
         written
     }
@@ -420,30 +416,30 @@ impl Target {
         Ok(())
     }
 
-    /// Writes a canonical line to a target that takes canonical lines. The counters become
-    /// operations if the target writes counters as operations.
+    /// Writes a record as a line of text with this line end.
+    ///
+    /// # Errors
+    /// The output is not text, or fails.
+    pub fn write_line(&mut self, record: &EpdRecord, line_end: &[u8]) -> Result<()> {
+        let Kind::Text { output, options } = &mut self.kind else {
+            return Err(Error::new("the output is not text"));
+        };
+        self.bytes.clear();
+        self.lost.records += epd::format(record, options, &mut self.bytes);
+        self.bytes.extend_from_slice(line_end);
+        Ok(output.write_all(&self.bytes)?)
+    }
+
+    /// Writes canonical lines with their ends to a target that takes canonical lines. The counters become
+    /// operations if the target writes counters as operations. A line longer than [`SPEC_LINE_LIMIT`] must be alone.
     ///
     /// # Errors
     /// The output fails, or does not take canonical text.
-    pub fn write_canonical(&mut self, line: &[u8]) -> Result<()> {
-        match &mut self.kind {
-            Kind::Text { output, options } if options.has_canonical_operations() => {
-                self.lost.records.long_lines += u64::from(line.len() > SPEC_LINE_LIMIT);
-                write_lines(output, options, line)?;
-                Ok(output.write_all(b"\n")?)
-            }
-            _ => Err(Error::new("the output is not canonical text")),
-        }
-    }
-
-    /// Writes canonical lines with their ends to a target that takes canonical lines. No line may
-    /// be longer than [`SPEC_LINE_LIMIT`].
-    ///
-    /// # Errors
-    /// The errors of [`Target::write_canonical`].
     pub fn write_canonical_lines(&mut self, lines: &[u8]) -> Result<()> {
         match &mut self.kind {
             Kind::Text { output, options } if options.has_canonical_operations() => {
+                let first = memchr::memchr(b'\n', lines).unwrap_or(lines.len());
+                self.lost.records.long_lines += u64::from(first > SPEC_LINE_LIMIT);
                 Ok(write_lines(output, options, lines)?)
             }
             _ => Err(Error::new("the output is not canonical text")),

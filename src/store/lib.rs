@@ -53,7 +53,9 @@ use schema::{Access, Meta};
 pub use error::StoreError;
 pub use file::MAGIC;
 pub use findings::VerifyFinding;
-pub use import::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same};
+pub use import::{
+    AnalysisCounts, ImportConflict, ImportOptions, ImportReport, Importer, OnDuplicate, Same,
+};
 pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState, SourceDigest};
 pub use open::Store;
 pub use options::StoreOptions;

@@ -173,8 +173,8 @@ fn the_page_of_structures_has_every_name_with_its_examples() {
     let page = scratch.run(&["help", "structures"]).out;
     let examples: Vec<&str> =
         page.lines().filter_map(|line| line.trim_start().strip_prefix("yes  ")).collect();
-    assert_eq!(examples.len(), 24, "{page}");
-    for name in ["isolated", "connected", "iqp", "rook_ending"] {
+    assert_eq!(examples.len(), 25, "{page}");
+    for name in ["isolated", "connected", "iqp", "rook_ending", "quiet"] {
         assert!(page.contains(&format!("\n  {name}: ")), "{page}");
     }
 }

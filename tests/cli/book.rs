@@ -284,8 +284,11 @@ fn scores_are_shares_and_percentages() {
     let make = |score: &str| {
         let call = ["book", "make", "g.pgn", "-o", "a.bin", "--min-games", "1", "--max-ply", "1"];
         let done = scratch.run(&[&call[..], &["--min-score", score]].concat());
-        assert_eq!(done.status, 0, "{score}: {}", done.err);
-        assert_eq!(done.err.contains("(--min-score)"), done.err.contains(" 0 entries"), "{score}");
+        let is_empty = done.err.contains("(--min-score)");
+        assert_eq!(done.status, i32::from(is_empty), "{score}: {}", done.err);
+        if is_empty {
+            return 0;
+        }
         Book::read(&scratch.read("a.bin")[..]).unwrap().entries().len()
     };
     for (score, moves) in [
@@ -306,8 +309,11 @@ fn scores_are_shares_and_percentages() {
         let done = scratch.run(&[&call[..], &["-min-score", score]].concat());
         (done.status, Book::read(&scratch.read("a.bin")[..]).unwrap().entries().len())
     };
-    for (score, moves) in [("0", 2), ("0.5", 2), ("50", 1), ("50.1", 0), ("100", 0)] {
-        assert_eq!(theirs(score), (0, moves), "{score}");
+    // A book that would be empty is not written: the one before it stays.
+    for (score, expected) in
+        [("0", (0, 2)), ("0.5", (0, 2)), ("50", (0, 1)), ("50.1", (1, 1)), ("100", (1, 1))]
+    {
+        assert_eq!(theirs(score), expected, "{score}");
     }
     for wrong in ["50", "1.01", "-0.1", "100.5%", "-1%", "x", "%", "nan", ""] {
         let call = format!("--min-score={wrong}");
@@ -427,16 +433,59 @@ fn books_of_other_people() {
     assert!(books == 0 || books >= 7, "{books}");
 }
 
+/// A repertoire without --repertoire has each move once.
 #[test]
-fn an_empty_book_is_reported() {
-    let scratch = Scratch::with("g.pgn", "1. e4 e5 1-0\n");
-    let done = scratch.run(&["book", "make", "g.pgn", "-o", "b.bin"]);
+fn an_empty_book_replaces_no_good_one() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 (1... c5) *\n");
+    let make = ["book", "make", "g.pgn", "-o", "b.bin"];
+    let good = scratch.run(&[&make[..], &["--min-games", "1"]].concat());
+    assert!(good.status == 0 && !good.err.contains("left out"), "{}", good.err);
+    let before = scratch.read("b.bin");
+    let done = scratch.run(&make);
+    assert_eq!(done.status, 1, "{}", done.err);
+    assert!(done.err.contains("2 moves in fewer than 3 games (--min-games)"), "{}", done.err);
+    assert!(done.err.contains("--repertoire takes"), "{}", done.err);
+    assert_eq!(scratch.read("b.bin"), before);
+    scratch.write("none.bin", "");
+    let merged = scratch.run(&["book", "merge", "none.bin", "none.bin", "-o", "b.bin"]);
+    assert!(merged.status == 1 && merged.err.contains("no book has an entry"), "{}", merged.err);
+    let some = scratch.run(&[
+        "book",
+        "make",
+        "g.pgn",
+        "g.pgn",
+        "g.pgn",
+        "-o",
+        "b.bin",
+        "--keep-duplicates",
+    ]);
+    assert_eq!((some.status, some.err.contains("left out")), (0, false), "{}", some.err);
+}
+
+/// The tree of a book for White goes on after each reply that the book answers, by any order of moves.
+#[test]
+fn the_tree_of_a_book_for_one_side_has_all_its_moves() {
+    let entries = [
+        entry("", "e2e4", 1),
+        entry("e4 e5", "g1f3", 1),
+        entry("e4 c5", "g1f3", 1),
+        entry("e4 e5 Nf3 Nc6", "f1b5", 1),
+        entry("e4 Nc6", "g1f3", 1),
+        entry("a4 a5 h4 h5", "b1c3", 1),
+    ];
+    let scratch = Scratch::with("w.bin", book(&entries));
+    let done = scratch.run(&["convert", "w.bin", "t.pgn", "--tree"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("no move was played in 3 games (--min-games)"), "{}", done.err);
-    assert_eq!(
-        scratch.run(&["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"]).status,
-        0
-    );
+    assert!(done.err.contains("1 book entry without a known position"), "{}", done.err);
+    let text = scratch.text("t.pgn");
+    let tree = "1. e4 c5 {Nf3 1} (1... e5 {Nf3 1} 2. Nf3 Nc6 {Bb5 1} 3. Bb5) (1... Nc6 {Nf3 1} 2. Nf3 e5 \
+                {as after 1. e4 e5 2. Nf3 Nc6}) 2. Nf3 *";
+    assert!(text.replace('\n', " ").contains(tree), "{text}");
+    scratch.run(&["convert", "w.bin", "w.epd"]);
+    let lines = scratch.text("w.epd");
+    scratch.write("w.epd", lines + "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n");
+    let done = scratch.run(&["convert", "w.epd", "t.pgn", "--tree"]);
+    assert!(done.err.contains("1 position with moves cannot be reached"), "{}", done.err);
 }
 
 #[test]

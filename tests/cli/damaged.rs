@@ -558,7 +558,7 @@ fn records_outside_of_damaged_buckets_are_exported() {
     for args in [
         &["export", "s.epdb"][..],
         &["export", "s.epdb", "--sort", "key"],
-        &["export", "s.epdb", "--where", "true"],
+        &["export", "s.epdb", "--where", "pieces > 0"],
     ] {
         let (status, out, err) = bench.epdb(args, "");
         assert_eq!(status, 1, "{args:?}: {err}");
@@ -568,7 +568,7 @@ fn records_outside_of_damaged_buckets_are_exported() {
         assert_eq!(out.lines().count() as u64, 200 - lost, "{args:?}");
         assert!(out.lines().all(|line| lines.contains(line)), "{args:?}");
     }
-    let (status, out, err) = bench.epdb(&["count", "s.epdb", "--where", "true"], "");
+    let (status, out, err) = bench.epdb(&["count", "s.epdb", "--where", "pieces > 0"], "");
     assert_eq!(status, 1, "{err}");
     assert_eq!(out, format!("{}\n", 200 - lost_records(&err)).into_bytes());
     let (status, _, err) = bench.epdb(&["pack", "s.epdb", "-o", "p.epa"], "");
@@ -604,8 +604,9 @@ fn files_outside_of_damaged_blocks_are_restored() {
             }
             lost += u64::from(err.contains(&format!("`{name}`")));
         }
-        // A block of rows may have records of two files.
-        assert!((1..=2).contains(&lost), "{err}");
+        // A block of rows may have records of two files. Behind a damaged head of side data, no file is found.
+        let most = if part == "rows" { 2 } else { 5 };
+        assert!((1..=most).contains(&lost), "{part}: {err}");
         fs::remove_dir_all(bench.path("restored")).unwrap();
     }
 }

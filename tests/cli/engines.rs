@@ -236,9 +236,29 @@ fn records_that_an_engine_changed_are_stamped_on_request() {
     let done = stamped(&["--ts"]);
     let (_, stamp) = done.out.split_once("; ts ").expect(&done.out);
     assert_eq!(stamp.len(), "2026.11.25 12:00:00;\n".len(), "{stamp}");
-    // Without bm and am there is nothing to solve.
+    // A record without bm and am is not changed.
     let done = run(&scratch, &["solve", "a.epd", "--nodes", "5", "--ts"]);
     assert!(!done.out.is_empty() && !done.out.contains("ts "), "{}", done.out);
+}
+
+/// Of many records without a problem, the first are named, and the others are counted.
+#[test]
+fn records_without_a_problem_are_counted() {
+    let scratch = with("", &records(64));
+    for (args, lines, count) in [
+        (&[][..], 20, "epdb: S: 44 more like these (--all-warnings)\n"),
+        (&["--all-warnings"], 64, "epdb: S: 0 of 0 solved\n"),
+    ] {
+        let done = run(&scratch, &[&["solve", "a.epd", "--nodes", "5"], args].concat());
+        assert_eq!((done.status, done.out.lines().count()), (1, 64), "{}", done.err);
+        assert_eq!(done.err.matches("no bm and no am").count(), lines, "{}", done.err);
+        assert!(done.err.contains(count), "{}", done.err);
+        assert!(
+            done.err.contains("epdb: nothing to solve: no record has bm or am"),
+            "{}",
+            done.err
+        );
+    }
 }
 
 #[test]
@@ -247,10 +267,21 @@ fn analysis_is_merged_into_a_store_as_a_whole() {
     let scratch = with("", &lines);
     scratch.run(&["import", "s.epdb", "a.epd"]);
     scratch.write("b.epd", format!("{START}\n"));
-    for _ in 0..2 {
-        let done = run(&scratch, &["analyze", "b.epd", "--nodes", "5", "-o", "s.epdb"]);
-        assert_eq!(done.status, 0, "{}", done.err);
+    let replaced =
+        "1 with an earlier analysis, 1 that replaced a deeper one (--prefer deepest keeps it)\n";
+    for (prefer, told, kept) in [
+        ("deepest", "1 with an earlier analysis\n", "acd 99"),
+        ("later", replaced, "acd 3"),
+        // Equal analyses count only if their times differ.
+        ("later", "epdb: S: 1 done\n", "acd 3"),
+    ] {
+        let call = ["analyze", "b.epd", "--nodes", "5", "-o", "s.epdb", "--prefer", prefer];
+        let done = run(&scratch, &call);
+        assert!(done.status == 0 && done.err.contains(told), "{}", done.err);
+        assert!(scratch.run(&["export", "s.epdb"]).out.contains(kept), "{prefer}");
     }
+    let refused = run(&scratch, &["analyze", "b.epd", "--nodes", "5", "--prefer", "deepest"]);
+    assert!(refused.status == 2 && refused.err.contains("an existing store"), "{}", refused.err);
     let text = timeless(&scratch.run(&["export", "s.epdb"]).out);
     let first = text.lines().next().unwrap();
     assert!(
@@ -264,7 +295,8 @@ fn analysis_is_merged_into_a_store_as_a_whole() {
     assert!(failed.status == 1 && failed.err.contains("is not legal"), "{}", failed.err);
     assert_eq!(timeless(&scratch.run(&["export", "s.epdb"]).out), text);
     let itself = run(&scratch, &["analyze", "s.epdb", "--nodes", "5", "-o", "s.epdb"]);
-    assert!(itself.status == 2 && itself.err.contains("name another input"), "{}", itself.err);
+    let advice = "use `epdb filter s.epdb | epdb analyze - -o s.epdb`";
+    assert!(itself.status == 2 && itself.err.contains(advice), "{}", itself.err);
 }
 
 #[test]
@@ -517,8 +549,12 @@ mod killed {
             }
             let scratch = with("go: !pid engine | !hang\n", &records(1));
             let engine = engine();
-            let mut child =
-                scratch.spawn(&["analyze", "a.epd", "--engine", &engine, "--nodes", "5"]);
+            let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("epdb"))
+                .args(call(&engine, &["o.epd"]))
+                .current_dir(scratch.path(""))
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
             while fs::read_to_string(scratch.path("engine")).unwrap_or_default().is_empty() {
                 assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
                 std::thread::yield_now();
@@ -528,7 +564,9 @@ mod killed {
             let number = child.id().to_string();
             let kill = std::process::Command::new("kill").args([signal, &number]).status();
             assert!(kill.unwrap().success());
-            child.wait().unwrap();
+            let err = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+            let advice = "stopped; o.epd.journal has the finished records: run the same command with --resume to continue\n";
+            assert_eq!(err.ends_with(advice), signal != "-KILL", "{signal} {err}");
             while is_alive(&process) {
                 std::thread::yield_now();
             }

@@ -41,7 +41,7 @@ fn back_text() -> String {
     format!("{FIRST}{SECOND}")
 }
 
-/// Each record of a suite is a game. Operations that a game cannot say are counted.
+/// Each record of a suite is a game.
 #[test]
 fn a_suite_is_written_as_games() {
     let wac = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - -";
@@ -52,8 +52,7 @@ fn a_suite_is_written_as_games() {
     );
     let scratch = Scratch::with("s.epd", text);
     let done = scratch.run(&["convert", "s.epd", "s.pgn"]);
-    let left_out = "epdb: 1 operations not written: the format cannot store them\n";
-    assert_eq!((done.status, done.err.as_str()), (0, left_out));
+    assert_eq!((done.status, done.err.as_str()), (0, ""));
     let roster = |event: &str| {
         format!(
             "[Event \"{event}\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n\
@@ -62,7 +61,7 @@ fn a_suite_is_written_as_games() {
     };
     let expected = format!(
         "{}[FEN \"{wac} 0 1\"]\n[SetUp \"1\"]\n\n\
-         {{[%eval 3.50,4]}} {{am Qh4}} {{by hand}} 1. Qg6 fxg6 2. Nxg6# *\n\n\
+         {{[%eval 3.50,4]}} {{am Qh4}} {{by hand}} {{[%epd acn 21146;]}} 1. Qg6 $1 1... fxg6 2.\nNxg6# *\n\n\
          {}[FEN \"{king} 7 40\"]\n[SetUp \"1\"]\n\n*\n\n",
         roster("WAC.001"),
         roster("stalemate")
@@ -70,12 +69,93 @@ fn a_suite_is_written_as_games() {
     assert_eq!(scratch.text("s.pgn"), expected);
     let two = format!("{wac} bm Qg6 Qh4; pv Qh4 Bf5;\n");
     let written = scratch.run_with(&["convert", "-", "-", "--to", "pgn"], two).out;
-    assert!(written.ends_with("\n1. Qh4 (1. Qg6) 1... Bf5 *\n\n"), "{written}");
+    assert!(written.ends_with("\n1. Qh4 $1 (1. Qg6 $1) 1... Bf5 *\n\n"), "{written}");
     scratch.write("g.pgn", GAMES);
     scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
     let library = scratch.run(&["convert", "l.epa", "l.pgn"]);
     let advice = "`epdb search l.epa --where 'plies > 0' -o FILE.pgn`";
     assert!(library.status == 2 && library.err.contains(advice), "{}", library.err);
+}
+
+/// A suite comes back from its games. What a comment cannot hold is reported.
+#[test]
+fn a_suite_comes_back_from_games() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let fischer = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w KQkq -";
+    let lines = [
+        format!("{start}\n"),
+        format!("{start} bm Nf3 d4 e4; id \"a\";\n"),
+        format!("{start} pv e4 e5 Nf3;\n"),
+        format!("{start} pv e4;\n"),
+        format!("{start} bm e4; pv e4;\n"),
+        format!("{start} bm d4; pv e4;\n"),
+        format!("{start} bm d4 e4; pv c4 e5 Nc3;\n"),
+        format!("{start} acd 3; acn 9; acs 3; am f3 g4; ce -15; dm 4; eco \"C20\"; id \"?\";\n"),
+        format!("{start} acd 3; ce 32700; hmvc 3;\n"),
+        format!("{start} bm Qh8 e4; fmvn 1; hmvc 0;\n"),
+        format!("{start} am Qh8; c0 \"am f3\"; c1 \"a {{ brace\"; c7 \"dm\";\n"),
+        format!("{start} c0 \"\"; eco; resign; sm e4; solve_first 12;\n"),
+        format!("{fischer} bm Nb4; fmvn 9; hmvc 2;\n"),
+    ];
+    let scratch = Scratch::with("s.epd", lines.concat());
+    let written = scratch.run(&["convert", "s.epd", "s.pgn", "-q"]);
+    assert_eq!((written.status, written.err.as_str()), (0, ""));
+    let read = scratch.run(&["convert", "s.pgn", "back.epd", "--suite"]);
+    assert_eq!((read.status, read.err.as_str()), (0, ""));
+    assert_eq!(scratch.text("back.epd"), lines.concat());
+
+    scratch.write(
+        "s.epd",
+        format!("{start} c0 \"a }} brace\"; c1 \"two  blanks\"; c2 \"]\"; c4 \"]\";\n"),
+    );
+    let written = scratch.run(&["convert", "s.epd", "s.pgn"]);
+    let note = "epdb: games cannot hold 2 operations exactly; the first is c1 of s.epd:1\n";
+    assert_eq!((written.status, written.err.as_str()), (0, note));
+}
+
+/// Problems of others mark the best first moves or none.
+#[test]
+fn games_are_read_as_problems() {
+    let mate = "[Event \"Mate \\\"1\\\"\"]\n[FEN \"6k1/5ppp/8/8/8/8/8/R3R1K1 w - - 3 20\"]\n[SetUp \"1\"]\n\n";
+    let problems = [
+        ("1. Ra8# (1. Re8# {too}) *", "bm Ra8# Re8#;", ""),
+        (
+            "{White wins} {dm 1} 1. Ra8+!! {x} (1. Kf2 g6 (1... h6) 2. Kf3!) *",
+            "bm Ra8#; c0 \"White wins\"; dm 1;",
+            " pv Kf2 g6 Kf3;",
+        ),
+        ("{am I right?} 1. Ra8+! *", "bm Ra8#; c0 \"am I right?\";", ""),
+        ("1. Re8# (1. Kf2 h6 (1... g6 2. Re8+!) 2. Re8+!) *", "bm Kf2 Re8#;", " pv Kf2 h6 Re8+;"),
+        ("-- *", "", ""),
+    ];
+    for (moves, operations, pv) in problems {
+        let scratch = Scratch::with("p.pgn", format!("{mate}{moves}\n"));
+        let read = scratch.run(&["convert", "p.pgn", "-", "--to", "epd", "--suite"]);
+        let line = "6k1/5ppp/8/8/8/8/8/R3R1K1 w - - ";
+        let mut all: Vec<String> =
+            ["fmvn 20;", "hmvc 3;", "id \"Mate ''1''\";"].map(String::from).into();
+        all.extend(
+            operations
+                .split_inclusive(';')
+                .map(|it| it.trim().to_string())
+                .filter(|it| !it.is_empty()),
+        );
+        all.sort();
+        assert_eq!(
+            (read.out, read.status),
+            (format!("{line}{}{pv}\n", all.join(" ")), 0),
+            "{moves}"
+        );
+    }
+    let scratch = Scratch::with("s.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n");
+    let refused = scratch.run(&["convert", "s.epd", "b.epd", "--suite"]);
+    assert!(refused.status == 2 && refused.err.contains("games are needed"), "{}", refused.err);
+    let refused = scratch.run(&["convert", "s.epd", "b.pgn", "--suite"]);
+    assert!(
+        refused.status == 2 && refused.err.contains("--suite writes records"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]
@@ -518,14 +598,14 @@ fn bytes_are_explained_and_verified() {
     bytes[length - 1] = 0xff;
     scratch.write("bad.pgc", &bytes);
     let done = scratch.run(&["verify", "bad.pgc"]);
-    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged\n"));
+    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged, 1 not read\n"));
     let place = format!("bad.pgc:2:{0}: error[E-PGC-ORDINAL]: byte {0}:", length - 1);
     assert!(done.err.contains(&place), "{}", done.err);
     // Another legal move: only the checksum shows the change.
     bytes[length - 1] = 0x0b;
     scratch.write("bad.pgc", &bytes);
     let done = scratch.run(&["verify", "bad.pgc"]);
-    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged\n"));
+    assert_eq!((done.status, done.out.as_str()), (1, "bad.pgc: damaged, 1 not read\n"));
     assert!(done.err.contains("error[E-PGC-CHECKSUM]"), "{}", done.err);
 }
 
@@ -764,7 +844,7 @@ fn a_player_without_games_is_reported() {
     for command in [
         &["tally", "g.pgn", "-o", "l.epa"][..],
         &["tally", "g.pgn", "-o", "l.epa", "--side", "white"],
-        &["book", "make", "g.pgn", "-o", "b.bin"],
+        &["book", "make", "g.pgn", "-o", "b.bin", "--min-games", "1"],
         &["import", "s.epdb", "g.pgn", "--tally", "--again"],
         &["repertoire", "study.pgn", "--games", "g.pgn"],
     ] {

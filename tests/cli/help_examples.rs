@@ -110,7 +110,7 @@ fn stand_ins() -> Scratch {
         &suite,
     );
     write(
-        &["analysed.epd", "b.epd", "wac.sf16.epd", "wac.sf17.epd"],
+        &["analysed.epd", "b.epd", "run1.epd", "run2.epd", "wac.sf16.epd", "wac.sf17.epd"],
         &solved.replace("Nf3; pm e4; acd 9; pv e4", "Nf3; pm Nf3"),
     );
     write(&["a.epd", "wac.epd"], &scratch.text("b.epd"));
@@ -178,6 +178,7 @@ fn stand_ins() -> Scratch {
         "convert suite.epd suite.epb",
         "convert analysed.epd analysed.epb",
         "convert sts.epd sts.epb",
+        "convert wac.epd wac.pgn",
         "convert book.epd book.epd.zst",
         "convert book.epd book.epdb",
         "convert suite.epd suite.epdb",

@@ -66,6 +66,21 @@ fn numbers_agree_with_their_nouns() {
 }
 
 #[test]
+fn the_files_with_the_most_rejected_lines_are_named() {
+    let scratch = Scratch::with("good.epd", GOOD);
+    scratch.write("a.epd", "junk\n");
+    scratch.write("b.epd", "junk\n".repeat(2));
+    scratch.write("c.epd", "4k3/8/8/8/8/8/8/4K3 w - - ;5;25\n".repeat(4));
+    scratch.write("d.epd", "junk\n".repeat(3));
+    let done = scratch.run(&["count", "good.epd", "a.epd", "b.epd", "c.epd", "d.epd"]);
+    let wanted = "10 rejected\n4 rejected in c.epd; use --perft\n3 rejected in d.epd\n2 rejected in b.epd\n\
+                  1 rejected in 1 other file\n";
+    assert!(done.err.ends_with(wanted), "{}", done.err);
+    let one = scratch.run(&["count", "good.epd", "d.epd"]);
+    assert!(one.err.ends_with(", 3 rejected\n"), "{}", one.err);
+}
+
+#[test]
 fn codes_are_listed_with_their_meanings() {
     let scratch = Scratch::new();
     let page = scratch.run(&["help", "codes"]).out;
@@ -187,6 +202,33 @@ fn verify_lists_the_errors_of_text() {
         (illegal.out.as_str(), illegal.status),
         ("kings.epd: no damage found, 2 warnings\n", 0)
     );
+}
+
+/// An illegal move in `bm` is a finding. Findings come before warnings, and each file has its own limits.
+#[test]
+fn verify_finds_illegal_moves() {
+    let kings = "8/8/8/8/8/8/8/8 w - -\n".repeat(25);
+    let moves = "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5 e4;\n";
+    let scratch = Scratch::with("a.epd", format!("{kings}{moves}"));
+    scratch.write("b.epd", format!("{kings}nonsense\n{moves}"));
+    for command in ["verify", "check", "lint"] {
+        let done = scratch.run(&[command, "a.epd", "b.epd"]);
+        let verdicts = "a.epd: 1 illegal move, 25 warnings\nb.epd: damaged, 1 not read, 1 illegal move, 25 warnings\n";
+        assert_eq!((done.out.as_str(), done.status), (verdicts, 1), "{}", done.err);
+        let place = |text: &str| done.err.find(text).unwrap();
+        assert!(
+            place("a.epd:26:32: warning[W-LEN-MOVE]: `Qh5`") < place("a.epd:1:"),
+            "{}",
+            done.err
+        );
+        assert!(place("b.epd:26:") < place("b.epd:1:"), "{}", done.err);
+        assert_eq!(done.err.matches("epd:20:").count(), 2, "{}", done.err);
+        assert_eq!(done.err.matches("epd:21:").count(), 0, "{}", done.err);
+    }
+    let quiet = scratch.run(&["verify", "-q", "a.epd"]);
+    assert!(quiet.err.contains("`Qh5`") && !quiet.err.contains("a.epd:1:"), "{}", quiet.err);
+    let json = scratch.run(&["verify", "--json", "a.epd"]).out;
+    assert!(json.contains("\"verdict\":\"illegal moves\",\"findings\":[\"26:32: "), "{json}");
 }
 
 /// A message says what is missing and what to do.

@@ -87,7 +87,53 @@ fn a_match_has_a_total() {
     }
 }
 
-/// The first player is White of the first game, and every format names both.
+/// The first player is White of the game with the lowest round, or the requested one. The order of the games does
+/// not matter, and pairs are made by rounds.
+#[test]
+fn a_match_has_the_same_total_in_any_order_of_its_games() {
+    let game = |round: &str, white: &str, black: &str, result: &str, ending: &str| {
+        format!("[Round \"{round}\"]\n[Termination \"{ending}\"]\n")
+            + &game(white, black, result, Some(E4), "1... e5")
+    };
+    let games = [
+        game("1.2", "Zoe", "Ann", "1-0", "abandoned"),
+        game("1.10", "Ann", "Zoe", "0-1", "normal"),
+        game("2.1", "Ann", "Zoe", "1-0", "Time forfeit"),
+        game("10.1", "Zoe", "Ann", "1/2-1/2", "normal"),
+        game("11", "Ann", "Zoe", "1/2-1/2", "time forfeit"),
+        game("12", "Zoe", "Ann", "1-0", "illegal move"),
+    ];
+    let call = |order: &[usize], extra: &[&str]| {
+        let scratch = Scratch::new();
+        scratch.write("m.pgn", order.iter().map(|at| games[*at].as_str()).collect::<String>());
+        scratch.run(&[&["openings", "m.pgn"], extra].concat())
+    };
+    let first = call(&[0, 1, 2, 3, 4, 5], &["--sprt", "elo1=5"]);
+    assert!(first.out.starts_with("Zoe against Ann: 6 games, +3 =2 -1\n"), "{}", first.out);
+    assert!(first.err.contains("; --player 'Ann' counts those of Ann\n"), "{}", first.err);
+    assert!(
+        first.err.ends_with("Ann lost 1 crashed, 1 by an illegal move\nepdb: Zoe lost 1 on time\n"),
+        "{}",
+        first.err
+    );
+    let rows = call(&[0, 1, 2, 3, 4, 5], &["--tsv"]).out;
+    assert!(rows.contains("\t0 1 0 1 1\tZoe\tAnn\n"), "{rows}");
+    for order in [[5, 4, 3, 2, 1, 0], [1, 4, 2, 0, 5, 3], [4, 5, 1, 3, 0, 2]] {
+        assert_eq!(call(&order, &["--sprt", "elo1=5"]).out, first.out, "{order:?}");
+        assert_eq!(call(&order, &["--tsv"]).out, rows, "{order:?}");
+        let other = call(&order, &["--total", "--player", "Ann"]);
+        assert!(other.out.starts_with("Ann against Zoe: 6 games, +1 =2 -3\n"), "{}", other.out);
+    }
+    let missing = call(&[0], &["--player", "Zo"]);
+    assert_eq!((missing.status, missing.out.as_str()), (1, ""), "{}", missing.err);
+    assert!(
+        missing.err.contains("no game of `Zo`; the nearest: `Zoe` (1 game)"),
+        "{}",
+        missing.err
+    );
+}
+
+/// Without rounds, the first player is White of the first game, and every format names both.
 #[test]
 fn the_players_of_a_match_are_named() {
     let games = [
@@ -104,7 +150,7 @@ fn the_players_of_a_match_are_named() {
     ] {
         let scratch = Scratch::with("match.pgn", text);
         let done = scratch.run(&["openings", "match.pgn"]);
-        let said = format!("the pentanomial has the points of {first} against {second}\n");
+        let said = format!("the points are those of {first} against {second}; --player");
         assert!(done.err.contains(&said), "{}", done.err);
         let spaced = pairs.map(|count| count.to_string()).join(" ");
         assert!(

@@ -272,7 +272,7 @@ fn bytes_after_gzip_data() {
             with(&member[..member.len() - 5]),
             2,
             3,
-            "`gzip -dc FILE | epdb ... -` reads",
+            "`gzip -dc FILE` writes what is left",
         ),
     ] {
         let scratch = Scratch::with("a.epd.gz", &bytes);
@@ -312,7 +312,7 @@ fn messages_about_zstd_name_the_way_out() {
         ("whole.epd.zst", frame(&[0, 0x50]), ""),
         ("long.epd.zst", frame(&[0, 0xa0]), "`zstd -dc --long=31 FILE | epdb ... -`"),
         ("with.epd.zst", frame(&[1, 0x50, 7]), "`zstd -dc -D DICTIONARY FILE | epdb ... -`"),
-        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE | epdb ... -`"),
+        ("cut.epd.zst", whole[..whole.len() - 4].to_vec(), "`zstd -dc FILE` writes what is left"),
     ] {
         let scratch = Scratch::with(name, bytes);
         let done = scratch.run(&["count", name]);
@@ -659,15 +659,15 @@ fn a_closed_standard_output_is_an_error() {
 fn verify_tells_damage_from_other_text() {
     let scratch = Scratch::with("a.epd", format!("# a suite\n{P} id x;\n"));
     for (profile, verdict, status) in [
-        ("strict", "not canonical", 1),
-        ("standard", "not standard text", 1),
+        ("strict", "not canonical, 2 not read", 1),
+        ("standard", "not standard text, 1 not read, 1 warning", 1),
         ("lenient", "no damage found, 1 warning", 0),
     ] {
         let done = scratch.run(&["verify", "--profile", profile, "a.epd"]);
         assert_done(&done, status, &format!("a.epd: {verdict}\n"));
     }
     scratch.write("b.epd", "nonsense\n");
-    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged\n");
+    assert_done(&scratch.run(&["verify", "b.epd"]), 1, "b.epd: damaged, 1 not read\n");
 }
 
 /// Variables of the environment that are not numbers in their range.

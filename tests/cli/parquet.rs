@@ -217,8 +217,10 @@ fn a_table_of_our_own_is_the_same_after_reading_and_writing() {
         let done = scratch.run(&["convert", "--schema", schema, "1.parquet", "2.parquet"]);
         assert_eq!(done.status, 0, "{from} {schema}: {}", done.err);
         assert!(scratch.read("1.parquet") == scratch.read("2.parquet"), "{from} {schema}");
+        // One of the records has a `bm` that is no move.
         let done = scratch.run(&["verify", "2.parquet"]);
-        assert_eq!(done.status, 0, "{from} {schema}: {} {}", done.out, done.err);
+        let expected = i32::from(from == "a.epd");
+        assert_eq!(done.status, expected, "{from} {schema}: {} {}", done.out, done.err);
     }
 }
 

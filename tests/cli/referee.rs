@@ -380,6 +380,12 @@ fn a_match_is_resumed_with_other_settings_that_change_no_game() {
     }
     assert!(!other.err.contains("-concurrency"), "{}", other.err);
     assert!(other.err.contains("to start over, move t.log and t.pgn away"), "{}", other.err);
+    // A copy of a log is the log of other files.
+    std::fs::copy(scratch.path("t.log"), scratch.path("u.log")).unwrap();
+    let words = match_of_two("-each tc=60+1 -rounds 1 -event a -site b").join(" ");
+    let copied = words.replace("t.pgn", "u.pgn").replace("t.log", "u.log");
+    let copied = scratch.run(&copied.split(' ').collect::<Vec<_>>());
+    assert!(copied.err.contains("to start over, move u.log and u.pgn away"), "{}", copied.err);
 }
 
 /// The number of concurrent games stays as in the log when a match is resumed, and this is reported.

@@ -164,6 +164,10 @@ fn the_suffix_of_a_table_says_its_form() {
         ("t.txt", "id\tstm\nb,c\tw\n"),
         ("t.json", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
         ("T.JSONL", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        ("t.ndjson", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        // It is no sharded archive, so it is replaced.
+        ("t.json", "{\"id\":\"b,c\",\"stm\":\"w\"}\n"),
+        ("t", "id\tstm\nb,c\tw\n"),
     ] {
         let done = scratch.run(&[&table[..], &[name]].concat());
         assert_eq!((done.status, scratch.text(name).as_str()), (0, content), "{}", done.err);
@@ -185,14 +189,39 @@ fn the_suffix_of_a_table_says_its_form() {
         &[&table[..], &["x.csv.xz"]].concat(),
         &[&diff[..], &["x.csv"]].concat(),
         &[&diff[..], &["x.tsv", "--json"]].concat(),
+        &[&table[..], &["x.arrow"]].concat(),
+        &[&table[..], &["x.sqlite.gz"]].concat(),
+        &["dedupe", "--list", "a.epd", "-o", "x.xlsx"].to_vec(),
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 2, "{args:?}: {}", done.err);
-        assert!(done.err.contains("use another suffix"), "{args:?}: {}", done.err);
+        let advice = ["use another suffix", "is not written with the suffix"];
+        assert!(advice.iter().any(|text| done.err.contains(text)), "{args:?}: {}", done.err);
         assert_eq!(scratch.names(), names, "{args:?}");
     }
     let template = ["table", "a.epd", "--template", "<p>{id}</p>", "-o", "x.html"];
     assert_eq!(scratch.run(&template).status, 0);
+}
+
+#[test]
+fn the_score_of_a_table_is_read_again() {
+    let lines = format!(
+        "{PAWN} ce -15; fmvn 1; hmvc 0;\n{AFTER_E4} ce 32766; fmvn 1; hmvc 0;\n{KINGS} 0 1\n"
+    );
+    let scratch = Scratch::with("a.epd", &lines);
+    for name in ["t.csv", "t.tsv", "t.json", "t.jsonl", "t.ndjson"] {
+        out(&scratch, &["table", "a.epd", "--columns", "ce,fen", "-o", name]);
+        assert_eq!(out(&scratch, &["normalize", name]), lines, "{name}");
+    }
+}
+
+#[test]
+fn positions_of_games_have_the_number_of_the_game_and_the_move() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. d4 *\n");
+    let table = ["table", "g.pgn", "--positions", "--columns", "game,ply,move", "--no-header"];
+    assert_eq!(out(&scratch, &table), "0\t0\te4\n0\t1\te5\n0\t2\t\n1\t0\td4\n1\t1\t\n");
+    let last = [&table[..], &["--where", "ply == 1"]].concat();
+    assert_eq!(out(&scratch, &last), "0\t1\te5\n1\t1\t\n");
 }
 
 #[test]
@@ -201,6 +230,36 @@ fn templates_are_filled() {
     let filled = |template: &str| out(&scratch, &["table", "a.epd", "--template", template]);
     assert_eq!(filled("{fen} | {ce:white} | {result}"), format!("{AFTER_E4} 0 1 | -15 | 0.5\n"));
     assert_eq!(filled("{{{stm}}}\\t{c9}\\\\{dm}"), "{b}\t1/2-1/2\\\n");
+}
+
+/// Lines that lack a field are counted, and the option is named that keeps the field of a game.
+#[test]
+fn lines_of_a_template_with_empty_fields_are_counted() {
+    let scratch = Scratch::with("g.pgn", "[Result \"1-0\"]\n\n1. e4 {[%eval 0.2]} e5 1-0\n");
+    let template = ["--template", "{fen} | {ce:white} | {result}"];
+    let lack = |options: &[&str]| {
+        let convert = [&["convert", "g.pgn", "r.epd", "--force", "--positions"], options].concat();
+        assert_eq!(scratch.run(&convert).status, 0);
+        let done = scratch.run(&[&["table", "r.epd"], &template[..]].concat());
+        assert_eq!((done.status, done.out.lines().count()), (0, 3), "{}", done.err);
+        done.err.lines().filter(|line| line.contains(" without `")).map(String::from).collect()
+    };
+    let of = |option: &str| format!("{option} keeps it when games become records");
+    let evaluation =
+        |count: u8| format!("epdb: {count} of 3 lines without `ce:white`: {}", of("--game-evals"));
+    let result = format!("epdb: 3 of 3 lines without `result`: {}", of("--game-tags"));
+    let lines: Vec<String> = lack(&[]);
+    assert_eq!(lines, [evaluation(3), result]);
+    let lines: Vec<String> = lack(&["--game-tags", "--game-evals"]);
+    assert_eq!(lines, [evaluation(2)]);
+    // Of a game itself, quiet positions with an evaluation, as in the guide.
+    let quiet = ["table", "g.pgn", "--positions", "--where", "quiet && eval >= -2000"];
+    let bullet = ["--template", "{fen} | {eval:white} | {result}"];
+    let done = scratch.run(&[&quiet[..], &bullet].concat());
+    assert_eq!(
+        (done.out, done.err.contains("without")),
+        (format!("{AFTER_E4} 0 1 | 20 | 1.0\n"), false)
+    );
 }
 
 /// An opcode has one type, in every command that prints JSON.
@@ -403,6 +462,12 @@ fn join_takes_operations_over() {
         "{}",
         done.err
     );
+
+    scratch.write("c.epd", format!("{START} ce 1;\n{START} ce 2;\n"));
+    let done = scratch.run(&["join", "a.epd", "c.epd", "--take", "ce", "--prefer", "first"]);
+    assert!(done.out.contains("ce 1;"), "{}", done.out);
+    let several = "1 with several analyses in the other source (--prefer first kept one)";
+    assert!(done.err.contains(several), "{}", done.err);
 }
 
 #[test]
@@ -433,6 +498,15 @@ fn diff_shows_what_changed_and_nothing_else() {
         "{}",
         by_position.out
     );
+    let ignoring = scratch.run(&["diff", "old.epd", "new.epd", "--ignore", "bm,acms"]);
+    assert!(
+        ignoring.out.starts_with("! old.epd:2 new.epd:1 \"2\": added ce 5\n"),
+        "{}",
+        ignoring.out
+    );
+    assert!(ignoring.err.contains("no record has `acms`"), "{}", ignoring.err);
+    let only = scratch.run(&["diff", "old.epd", "new.epd", "--only", "c0"]);
+    assert!(only.err.contains("2 equal, 1 removed, 1 added, 0 changed"), "{}", only.err);
     let same = scratch.run(&["diff", "old.epd", "old.epd", "--by", "record"]);
     assert_eq!((same.out.as_str(), same.status), ("", 0));
 }
@@ -627,6 +701,22 @@ fn edit_keeps_the_other_lines_byte_for_byte() {
         let made = of(&[&["a.epd"], args].concat());
         assert!(!made.contains("  id"), "{args:?}: {made}");
     }
+}
+
+/// A line that cannot be read stays too, and a changed line keeps its line end.
+#[test]
+fn edit_keeps_unreadable_lines_and_line_ends() {
+    let bad = format!("{START}  bm e4\r\n8/8/x bm e4;\r\n");
+    let scratch = Scratch::with("a.epd", format!("{PAWN} ce 5;\r\n{bad}{KINGS} ce 6;"));
+    let edit = ["edit", "a.epd", "--set", "ce=7", "--if", "ce > 0", "-o"];
+    let changed = format!("{PAWN} ce 7;\r\n{bad}{KINGS} ce 7;");
+    for output in ["b.epd", "a.epd"] {
+        let done = scratch.run(&[&edit[..], &[output]].concat());
+        assert!(done.status == 1 && done.err.contains("a.epd:3:"), "{}", done.err);
+        assert_eq!(scratch.text(output), changed);
+    }
+    let refused = scratch.run(&["edit", "a.epd", "--set", "bm="]);
+    assert!(refused.status == 2 && refused.err.contains("--drop bm"), "{}", refused.err);
 }
 
 #[test]
@@ -940,6 +1030,12 @@ fn groups_have_totals() {
     assert_eq!(out(&scratch, &by_eco), "ECO\twhite\tdraws\tblack\nA40\t0\t0\t0\nB20\t1\t1\t1\n");
     assert_eq!(out(&scratch, &["table", "--group-by", "stm", "g.epb"]), "stm\tcount\nb\t3\nw\t2\n");
     assert_eq!(scratch.run(&["table", "--columns", "stm", "--agg", "count", "g.epb"]).status, 2);
+    // A mate is no number of centipawns.
+    scratch.write("m.epd", format!("{PAWN} ce 20;\n{PAWN} ce 32000;\n{PAWN} ce 32766;\n"));
+    let scores = ["table", "--group-by", "stm", "--agg", "mean(ce),max(eval)", "m.epd"];
+    let done = scratch.run(&scores);
+    assert_eq!(done.out, "stm\tmean(ce)\tmax(eval)\nw\t16010.0\t32766\n");
+    assert!(done.err.contains("1 mate not counted in sums and means"), "{}", done.err);
 }
 
 #[test]
@@ -1042,6 +1138,9 @@ fn a_conflict_costs_only_the_contradicting_operations() {
     ] {
         let done = scratch.run(&["union", "a.epd", "b.epd", "c.epd", "--on-conflict", policy]);
         assert_eq!(done.out, format!("{position} {expected}\n"), "{policy}: {}", done.err);
+        let counted =
+            format!("2 in conflict with another one, resolved: the {policy} value counts");
+        assert!(done.err.contains(&counted), "{}", done.err);
         assert_eq!(
             done.err.matches("have the same position, but differ").count(),
             2,

@@ -366,6 +366,18 @@ fn bad_lines_of_tables_of_evaluations_are_rejected() {
         assert_eq!((done.status, done.out.lines().count()), (1, 1), "{bad}: {}", done.err);
         assert!(done.err.contains(&format!("a.csv:3:{place}: error[{wanted}")), "{}", done.err);
     }
+    for (text, wanted) in [
+        (format!("fen,ce\n{START} 0 1,32767\n"), "E-EPD-RANGE]: ce `32767`"),
+        (format!("fen,ce\n{START} 0 1,+0.3\n"), "E-LINE-CSV]: ce `+0.3`: expected an integer"),
+        (format!("{{\"fen\":\"{START}\",\"ce\":-32769}}\n"), "E-EPD-RANGE]: ce -32769"),
+        (
+            format!("{{\"fen\":\"{START}\"}}\n"),
+            "E-LINE-JSON]: no evaluated position: missing field `evals` or `ce`",
+        ),
+    ] {
+        let done = Scratch::new().run_with(&["normalize"], text);
+        assert!(done.status == 1 && done.err.contains(wanted), "{wanted}: {}", done.err);
+    }
 }
 
 #[test]

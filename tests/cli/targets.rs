@@ -317,6 +317,9 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         (&["normalize", "a.epd", "--repairs", "x.csv"], "use another suffix"),
         (&["table", "a.epd", "--columns", "fen", "-o", "a.epd"], "use another suffix"),
         (&["normalize", "a.epd", "--repairs", "x.epd"], "use another suffix"),
+        (&["normalize", "a.epd", "-o", "x.edp"], "unknown suffix .edp: did you mean .epd?"),
+        (&["purge", "id", "a.epd", "-o", "x.ep.gz"], "did you mean .epd?"),
+        (&["convert", "a.epd", "x.png", "--to", "pgn"], "did you mean .pgn?"),
         (&["import", "new.txt", "a.epd"], "the suffix .epdb"),
         (&["import", "notes.txt", "a.epd"], "notes.txt"),
     ] {
@@ -333,6 +336,10 @@ fn a_suffix_that_contradicts_the_format_is_refused() {
         &["convert", "a.epd", "x", "--to", "epdb"],
         &["import", "store", "a.epd"],
         &["pack", "a.epd", "-o", "x.bin2"],
+        &["normalize", "a.epd", "-o", "x.txt"],
+        &["normalize", "a.epd", "-o", "x.tmp"],
+        &["normalize", "a.epd", "-o", "x.epd~"],
+        &["normalize", "a.epd", "-o", "/dev/null"],
     ] {
         let done = scratch.run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);

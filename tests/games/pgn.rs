@@ -425,6 +425,23 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
         let game = super::read_game(text.as_bytes());
         assert_eq!(super::read_game(&super::export(&game, Charset::Utf8)), game);
     }
+    // A command is not broken, wherever the line ends, unless it is too long itself.
+    let commands = "[%eval 1.56,10][%clk 0:01:00] [%emt 0:00:01]";
+    let too_long = format!("[%a {}] [% b] [%open", "z ".repeat(40));
+    for width in 1..78 {
+        for brace in ["", "} "] {
+            let mut builder = epdb_chess::model::GameBuilder::new();
+            let comment = format!("{brace}{} {commands} {too_long}", "x".repeat(width));
+            builder.add_comment(&comment).unwrap();
+            let game = builder.finish().unwrap();
+            let out = String::from_utf8(super::export(&game, Charset::Utf8)).unwrap();
+            for command in commands.split_inclusive("] ").chain(["[% b]"]) {
+                assert!(out.contains(command.trim()), "{out}");
+            }
+            assert!(out.lines().all(|line| line.len() <= 79), "{out}");
+            assert_eq!(super::read_game(out.as_bytes()), game);
+        }
+    }
     // A word that fits into no line gets a line of its own; characters are counted, not bytes.
     let text = format!("1. e4 {{a {} b {}}} e5 *", "x".repeat(100), "\u{e9}".repeat(74));
     let out = export(text.as_bytes()).remove(0);

@@ -186,6 +186,7 @@ def test_explorations_of_tables(games: Path, tmp_path: Path) -> None:
     with epdb_chess.open(library) as lib:
         for children in (False, True):
             rows = lib.explore(pa.array(fens), children=children).to_arrow().to_pylist()
+            assert lib.explore(fens, children=children).to_arrow().to_pylist() == rows
             wanted = []
             for query, fen in enumerate(fens):
                 explored = lib.explore(fen)

@@ -12,6 +12,7 @@ from epdb_chess import EpdbError
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
 
 
 def test_schema_and_counts(suite: Path, games: Path) -> None:
@@ -43,6 +44,30 @@ def test_arrow(suite: Path) -> None:
     assert [len(batch) for batch in batches.head(2)] == [2]
     assert scan.select(["fen"]).to_arrow().column_names == ["fen"]
     assert scan.filter('id == "WAC.002"').filter("ce > 5").count() == 0
+
+
+def test_positions_are_no_games(suite: Path, tmp_path: Path) -> None:
+    epdb_chess.convert(suite, tmp_path / "a.parquet")
+    for path in [suite, tmp_path / "a.parquet"]:
+        for where in [None, "White == 'Ada'", "pieces < 3"]:
+            with pytest.raises(EpdbError, match='has positions and no games: read the rows "records"'):
+                epdb_chess.scan(path, rows="games", where=where).count()
+
+
+def test_messages_name_arguments_of_python(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"fen": [samples.START], "cp": [3]}), tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text(f"FEN,Evaluation\n{samples.START},3\n")
+    for name in ["a.parquet", "a.csv"]:
+        with pytest.raises(EpdbError, match='give label_view="white" or label_view="mover"'):
+            epdb_chess.scan(tmp_path / name).count()
+        assert epdb_chess.scan(tmp_path / name, label_view="mover", where="ce == 3").count() == 1
+
+
+def test_what_can_never_hold_is_refused(games: Path) -> None:
+    for where in ["Result == 1", "speed == 'Blitz'", "castling == 'kqKQ'"]:
+        with pytest.raises(EpdbError, match="never"):
+            epdb_chess.scan(games, where=where)
+    assert epdb_chess.scan(games, rows="games", where="Date >= '2021/01/01' and Date < '2022-01'").count() == 1
 
 
 def test_a_reader_that_stops_early(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ fn a_game_has_its_tags_clocks_and_evaluations() {
 [Termination "time forfeit"]
 [TimeControl "40/60+0.5"]
 
-1. f3 e5 {[%eval -0.35,12] [%clk 0:00:59] [%emt 0:00:01.5]} 2. g4 {[%eval
-#-1,12] [%clk 1:02:05.05] [%emt 0:01:01]} 2... Qh4# {[%clk 0:01:00] [%emt
-0:00:00]} {C is late} 0-1
+1. f3 e5 {[%eval -0.35,12] [%clk 0:00:59] [%emt 0:00:01.5]} 2. g4
+{[%eval #-1,12] [%clk 1:02:05.05] [%emt 0:01:01]} 2... Qh4# {[%clk 0:01:00]
+[%emt 0:00:00]} {C is late} 0-1
 
 "#
     );

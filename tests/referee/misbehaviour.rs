@@ -226,10 +226,13 @@ fn a_reply_may_cross_the_end_of_the_game() {
 #[test]
 fn a_fault_of_a_client_loses_its_game() {
     let fault = format!("{START} c0 \"no memory\"; refreq fault;");
+    let mut hall = Hall::with_game();
+    hall.say(1, &fault.replace("no memory", "E-MOVE-ILLEGAL: e5"));
+    assert_eq!(hall.outcome(), LOST);
     let mut hall = Hall::with_game_of(&TWO.replace("games = 1", "games = 2"));
     hall.heard(1);
     hall.say(1, &fault);
-    assert_eq!(hall.outcome(), LOST);
+    assert_eq!(hall.outcome(), (GameResult::BlackWins, Termination::Abandoned));
     assert_eq!(hall.finished()[0].reason, "A cannot go on: no memory");
     assert_eq!(hall.commands(1), ["inform", "conclude", "reset", "inform"]);
     assert_eq!(hall.commands(2).last(), Some(&"respond"));

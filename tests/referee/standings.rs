@@ -103,6 +103,25 @@ fn played(tournament: &Tournament, results: &[GameResult]) -> Vec<(Pairing, Outc
     done
 }
 
+/// A line for each player that lost by something else than chess.
+#[test]
+fn a_table_names_crashes() {
+    let cup = tournament(&["Ann", "Bob"], PairingRule::RoundRobin { cycles: 1 }, 5);
+    let mut done = played(&cup, &[WhiteWins, BlackWins, BlackWins, WhiteWins, Draw]);
+    let terminations = [
+        Termination::Abandoned,
+        Termination::Abandoned,
+        Termination::TimeForfeit,
+        Termination::Adjudication,
+        Termination::TimeForfeit,
+    ];
+    for ((_, outcome), termination) in done.iter_mut().zip(terminations) {
+        outcome.termination = termination;
+    }
+    let table = Standings::new(&cup, &done).to_string();
+    assert!(table.ends_with("\nAnn lost 1 on time\nBob lost 2 crashed\n"), "{table}");
+}
+
 #[test]
 fn a_table_is_sorted_and_crossed() {
     let cup = tournament(&["Ann", "Bob", "Cyd"], PairingRule::RoundRobin { cycles: 1 }, 2);
@@ -126,6 +145,7 @@ fn a_table_is_sorted_and_crossed() {
         concat!(
             r#"{"rank":2,"player":"Ann","points":1.5,"games":4,"wins":1,"draws":1,"losses":1,"#,
             r#""unknown":1,"white":2,"black":2,"byes":0.0,"sonneborn_berger":2.0,"#,
+            r#""forfeits":{"crashed":0,"stalled":0,"on_time":0,"illegal":0},"#,
             r#""pairs":[0,1,0,0,0],"elo":-190.84850188786498,"elo_error":null,"nelo":null,"#,
             r#""nelo_error":null,"los":0.15865525393145707,"draw_ratio":0.3333333333333333,"#,
             r#""against":[{"player":"Bob","games":2,"points":0.5},"#,

@@ -15,30 +15,29 @@ use crate::cli::games::{GameOutput, GamePipe, game_format};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
-use crate::cli::record_output::{RecordOutput, report_losses};
+use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire::{self, Sides};
-use crate::cli::source::{Reading, Visited, are_games};
+use crate::cli::source::{Reading, SourceGame, Visited, are_games};
 use crate::cli::terminal::{many, note};
-use epdb_chess::model::Opcode;
-use epdb_chess::text::epd::Losses;
-use epdb_library::repertoire::{SuiteGame, TreeOptions, suite_game};
+use epdb_chess::model::{Opcode, Position};
+use epdb_library::repertoire::{
+    Paths, Repertoire, SuiteGame, TreeOptions, suite_game, suite_record,
+};
 use epdb_source::{FileFormat, GameFormat, name_of};
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
 /// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
-/// .pgn, .pgc and .parquet. Names of text files may also end in .gz or .zst. Games, opening books and
+/// .pgn, .pgc and .parquet. Text may also end in .gz or .zst. Games, opening books and
 /// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions become
-/// one game. Without it, each record becomes a game: pv or bm are its moves, id is the tag Event, and am,
-/// ce, dm and c0 to c9 are comments. To add to a store, use `import`.
+/// one game. Without it, each record becomes a game, and --suite turns it back. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
   epdb convert games.pgn openings.epd --positions=0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
-  epdb convert sloppy.pgn export.pgn
-  epdb convert wac.epd wac.pgn")]
+  epdb convert wac.pgn back.epd --suite")]
 pub(crate) struct Args {
     /// File to read; `-` is standard input
     #[arg(value_name = "IN")]
@@ -49,6 +48,10 @@ pub(crate) struct Args {
     /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, parquet, pgn or pgc
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
+    /// Read each game as a problem: first moves with `!` (or else all) are bm, a longer line is pv, Event is
+    /// id, and comments before the first move are am, ce, dm and c0 to c9
+    #[arg(long, conflicts_with_all = ["tree", "chapters"])]
+    suite: bool,
     #[command(flatten)]
     tree: TreeArgs,
     #[command(flatten)]
@@ -70,13 +73,12 @@ pub(crate) struct Args {
 /// Options for writing one game that contains all lines.
 #[derive(clap::Args, Clone, Debug)]
 struct TreeArgs {
-    /// Write one game with variations. Games give all their lines; records give the moves in pm, bm, replies,
-    /// sm, tally and am. Main or most-played moves come first
+    /// Write one game with variations: all lines of games, or the moves in pm, bm, replies, sm, tally and am of
+    /// records (most-played first), and legal moves to positions that these miss
     #[arg(long)]
     tree: bool,
-    /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a
-    /// game of the input, or all records with the same number in the operation `chapter` (see
-    /// `epdb repertoire --chapters`)
+    /// Like --tree, but write one game for each chapter, with its tags. A chapter is a game of the input, or all
+    /// records with the same operation `chapter`
     #[arg(long, conflicts_with = "root")]
     chapters: bool,
     /// Begin the tree at this position [default: the start position]
@@ -85,8 +87,7 @@ struct TreeArgs {
     /// Cut the lines of the tree at this many plies [default: no limit]
     #[arg(long, value_name = "PLIES")]
     depth: Option<usize>,
-    /// Write the continuation of a position once. Where the position occurs again, a comment points
-    /// to the continuation
+    /// Write the continuation of a position once; elsewhere, a comment points to it
     #[arg(long)]
     once: bool,
     /// From tallies, use only moves that were played in at least N games
@@ -115,6 +116,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.output != Path::new("-") {
         check_name(to, &args.output)?;
     }
+    if args.suite && (to.is_of_games() || to == FileFormat::Epdb) {
+        let text = format!("--suite writes records, such as .epd, not {}", to.description());
+        return Err(Usage(text).into());
+    }
     let about = args.about.of(to, std::slice::from_ref(&args.input), &args.read.streams)?;
     if args.tree.tree || args.tree.chapters {
         return write_tree(args, to);
@@ -142,8 +147,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.set_about(about);
     // The counts of a library would be wrong without some of its records.
     let read = if output.is_library() { args.read.clone() } else { args.read.past_damage() };
-    Reading::of(files, &read, &mut diagnostics)
-        .records(|record, place, game| output.write_position(&record, game, place))?;
+    let reading = Reading::of(files, &read, &mut diagnostics);
+    if args.suite {
+        reading.games(|SourceGame { game, .. }| {
+            output.write(&suite_record(game))?;
+            Ok(Visited::Taken)
+        })?;
+    } else {
+        reading.records(|record, place, game| output.write_position(&record, game, place))?;
+    }
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
 }
@@ -153,7 +165,8 @@ fn write_suite(args: &Args, format: GameFormat) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let files = std::slice::from_ref(&args.input);
     let mut output = GameOutput::open(Some(&args.output), format)?;
-    let mut losses = Losses::default();
+    let mut lost = 0;
+    let mut first_lost = None;
     Reading::of(files, &args.read, &mut diagnostics).records(|record, place, _| {
         let place = format!("{}:{}", place.source, place.number());
         anyhow::ensure!(
@@ -163,15 +176,40 @@ fn write_suite(args: &Args, format: GameFormat) -> anyhow::Result<Outcome> {
             name_of(&args.input)
         );
         let SuiteGame { game, left_out } = suite_game(&record).with_context(|| place.clone())?;
-        losses.operations += left_out;
+        lost += left_out.len() as u64;
+        if let Some(opcode) = left_out.first() {
+            first_lost.get_or_insert_with(|| format!("{opcode} of {place}"));
+        }
         if let Visited::Refused(refusal) = output.write(&game)? {
             anyhow::bail!("{place}: {}", refusal.message);
         }
         Ok(())
     })?;
     output.finish()?;
-    report_losses(&losses);
+    if let Some(first) = first_lost {
+        let operations = many(lost, "operation");
+        note!("epdb: games cannot hold {operations} exactly; the first is {first}");
+    }
     diagnostics.finish()
+}
+
+/// Reports lines that the tree from `root` does not have. If the user chose the root, this is on purpose.
+fn note_unreached(lines: &Repertoire, root: &Position, is_chosen: bool) {
+    let set_up = lines.set_up().filter(|position| **position != root.identity()).count();
+    if set_up > 0 {
+        note!(
+            "epdb: the tree leaves out lines from {}: --chapters keeps them",
+            many(set_up as u64, "set-up position")
+        );
+    } else if !is_chosen {
+        let unreached = Paths::from_branches(lines, &[*root]).unreached(lines);
+        if unreached > 0 {
+            let positions = many(unreached as u64, "position");
+            note!(
+                "epdb: {positions} with moves cannot be reached from the start: --root names another root"
+            );
+        }
+    }
 }
 
 /// Assumed bytes of memory for each move of a tree.
@@ -200,14 +238,11 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
         chapters.all().map(|(_, chapter)| chapter.tree(&options)).collect::<Result<_, _>>()?
     } else {
         let read = repertoire::read;
-        let lines = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
-        let set_up = lines.set_up().filter(|position| **position != root.identity()).count();
-        if set_up > 0 {
-            note!(
-                "epdb: the tree leaves out lines from {}: --chapters keeps them",
-                many(set_up as u64, "set-up position")
-            );
+        let mut lines = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+        if *min_games <= 1 {
+            lines.add_replies(&root)?;
         }
+        note_unreached(&lines, &root, args.tree.root.is_some());
         vec![lines.tree(&root, &options)?]
     };
     let mut output = GameOutput::open(Some(&args.output), format)?;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{TableForm, open_other_output};
-use crate::cli::pipe::{Places, shown_operation, temporary_directory};
+use crate::cli::pipe::{Places, UnusedFields, shown_operation, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
@@ -19,9 +19,11 @@ use epdb_chess::model::{EpdRecord, Game, Opcode, Operand};
 use epdb_chess::text::pgn::{self, PgnFormatOptions};
 use epdb_chess::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
 use epdb_library::diff::{
-    Change, ChangedOperation, Diff, DiffTally, Difference, Differences, MatchBy,
+    Change, ChangedOperation, ComparedOpcodes, Diff, DiffTally, Difference, Differences, MatchBy,
 };
+use epdb_library::field::parse_opcode;
 use epdb_library::game_diff::{ChangedTag, GameDiff};
+use epdb_library::value::EvalContext;
 use epdb_source::Output;
 
 /// Show the records or games that were removed, added or changed between two sources
@@ -34,6 +36,7 @@ use epdb_source::Output;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb diff wac-old.epd wac-new.epd --by id
+  epdb diff run1.epd run2.epd --ignore acms,solve_first
   epdb diff games-2023.pgn games-2024.pgn")]
 pub(crate) struct Args {
     /// The old version of the source
@@ -45,6 +48,13 @@ pub(crate) struct Args {
     /// Match records by id (by position if there is no id), by position, or by the whole record
     #[arg(long, value_parser = word_of::<MatchBy>(), default_value = "id", value_name = "WHAT")]
     by: MatchBy,
+    /// Compare only the positions and the operations with these opcodes
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
+    only: Vec<Opcode>,
+    /// Leave the operations with these opcodes out of the comparison, such as the times of engine runs
+    #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]",
+          conflicts_with = "only")]
+    ignore: Vec<Opcode>,
     /// Print one JSON object per difference
     #[arg(long)]
     json: bool,
@@ -57,7 +67,21 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
+impl Args {
+    fn compared(&self) -> ComparedOpcodes {
+        if !self.only.is_empty() {
+            ComparedOpcodes::Only(self.only.clone())
+        } else if !self.ignore.is_empty() {
+            ComparedOpcodes::Except(self.ignore.clone())
+        } else {
+            ComparedOpcodes::All
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let compared = args.compared();
+    let unused = UnusedFields::of_opcodes(args.only.iter().chain(&args.ignore));
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let path = args.output.as_deref();
     let as_json = args.json || TableForm::from_name(path) == Some(TableForm::Json);
@@ -68,18 +92,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let directory = temporary_directory();
     let memory_bytes = args.memory.memory_bytes / 2;
-    let mut diff = Diff::new(args.by, &directory, memory_bytes);
+    let mut diff = Diff::new(args.by, compared.clone(), &directory, memory_bytes);
     let mut game_diff = GameDiff::new(&directory, memory_bytes);
     let mut places = Places::default();
     for (path, is_new) in [(&args.old, false), (&args.new, true)] {
         let places = RefCell::new(&mut places);
         Reading::of(std::slice::from_ref(path), &args.read, &mut diagnostics)
             .visit_games(|SourceGame { game, place, .. }| {
+                if compared != ComparedOpcodes::All {
+                    return Err(
+                        Usage("--only and --ignore are for records, not for games".into()).into()
+                    );
+                }
                 game_diff.add(game, places.borrow_mut().number(place), is_new)?;
                 Ok(Visited::Taken)
             })
             .records(|record, place, _| {
                 let place = places.borrow_mut().number(place);
+                unused.ask(&EvalContext::from_record(&record));
                 if is_new {
                     diff.add_new(&record, place)?
                 } else {
@@ -89,10 +119,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             })?;
     }
     let (differences, of_records) = diff.finish()?;
-    write_all(&mut out, differences, as_json, &places)?;
+    write_all(&mut out, differences, &compared, as_json, &places)?;
     let (differences, of_games) = game_diff.finish()?;
-    write_all(&mut out, differences, as_json, &places)?;
+    write_all(&mut out, differences, &compared, as_json, &places)?;
     out.finish()?;
+    unused.report("record");
     let tally = of_records + of_games;
     let DiffTally { equal, removed, added, changed } = tally;
     note!("epdb: {equal} equal, {removed} removed, {added} added, {changed} changed");
@@ -107,15 +138,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn write_all<T: Compared>(
     out: &mut Output,
     differences: Differences<T>,
+    compared: &ComparedOpcodes,
     as_json: bool,
     places: &Places,
 ) -> anyhow::Result<()> {
     for difference in differences {
         let difference = difference?;
         if as_json {
-            json::line(out, &Object::new(&difference, places))?
+            json::line(out, &Object::new(&difference, compared, places))?
         } else {
-            write_text(out, &difference, places)?
+            write_text(out, &difference, compared, places)?
         }
     }
     Ok(())
@@ -124,6 +156,7 @@ fn write_all<T: Compared>(
 fn write_text<T: Compared>(
     out: &mut Output,
     difference: &Difference<T>,
+    compared: &ComparedOpcodes,
     places: &Places,
 ) -> anyhow::Result<()> {
     match difference {
@@ -137,7 +170,7 @@ fn write_text<T: Compared>(
             let old = places.shown(change.old_place);
             let new = places.shown(change.new_place);
             let name = change.old.name();
-            let changes = T::changes(change).join("; ");
+            let changes = T::changes(change, compared).join("; ");
             writeln!(out, "! {old} {new}{name}: {changes}")?;
         }
     }
@@ -170,7 +203,7 @@ enum Object<T: Compared> {
 }
 
 impl<T: Compared> Object<T> {
-    fn new(difference: &Difference<T>, places: &Places) -> Object<T> {
+    fn new(difference: &Difference<T>, compared: &ComparedOpcodes, places: &Places) -> Object<T> {
         match difference {
             Difference::Removed(place, item) => {
                 Object::Removed { place: places.shown(*place), item: T::whole(item.text()) }
@@ -183,8 +216,8 @@ impl<T: Compared> Object<T> {
                 new_place: places.shown(change.new_place),
                 old: change.old.text(),
                 new: change.new.text(),
-                changes: T::changes(change),
-                details: T::details(change),
+                changes: T::changes(change, compared),
+                details: T::details(change, compared),
             },
         }
     }
@@ -204,9 +237,9 @@ trait Compared: Sized {
     /// The name of the record or game in the line of a change, after a space; empty without a name.
     fn name(&self) -> String;
     /// The changes. Each change is one text.
-    fn changes(change: &Change<Self>) -> Vec<String>;
+    fn changes(change: &Change<Self>, compared: &ComparedOpcodes) -> Vec<String>;
     fn whole(text: String) -> Self::Whole;
-    fn details(change: &Change<Self>) -> Self::Details;
+    fn details(change: &Change<Self>, compared: &ComparedOpcodes) -> Self::Details;
 }
 
 #[derive(Serialize)]
@@ -239,12 +272,12 @@ impl Compared for EpdRecord {
     }
 
     /// Changes such as `bm Qg6 -> bm Qg7`, one text for each operation.
-    fn changes(change: &Change) -> Vec<String> {
+    fn changes(change: &Change, compared: &ComparedOpcodes) -> Vec<String> {
         let mut changes = Vec::new();
         if change.is_of_position() {
             changes.push(format!("{} -> {}", fields(&change.old), fields(&change.new)));
         }
-        for ChangedOperation { opcode, old, new } in change.operations() {
+        for ChangedOperation { opcode, old, new } in change.operations(compared) {
             let shown =
                 |operands: &Option<Vec<Operand>>| shown_operation(opcode, operands.as_deref());
             changes.push(match (&old, &new) {
@@ -260,8 +293,9 @@ impl Compared for EpdRecord {
         WholeRecord { record }
     }
 
-    fn details(change: &Change) -> ChangedOperations {
-        let operations = change.operations().iter().map(json::ChangedOperation::new).collect();
+    fn details(change: &Change, compared: &ComparedOpcodes) -> ChangedOperations {
+        let operations =
+            change.operations(compared).iter().map(json::ChangedOperation::new).collect();
         ChangedOperations { operations }
     }
 }
@@ -317,7 +351,7 @@ impl Compared for Game {
         format!(" {}", self.line())
     }
 
-    fn changes(change: &Change<Game>) -> Vec<String> {
+    fn changes(change: &Change<Game>, _: &ComparedOpcodes) -> Vec<String> {
         let shown =
             |value: Option<String>| value.map_or("none".to_string(), |it| format!("\"{it}\""));
         let tags = change.tags().into_iter();
@@ -336,7 +370,7 @@ impl Compared for Game {
         WholeGame { game }
     }
 
-    fn details(change: &Change<Game>) -> ChangedGame {
+    fn details(change: &Change<Game>, _: &ComparedOpcodes) -> ChangedGame {
         let tag = |ChangedTag { name, old, new }| TagObject { name, old, new };
         ChangedGame {
             tags: change.tags().into_iter().map(tag).collect(),

@@ -29,7 +29,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Change only records for which this expression is true. If the output has the format of the
-    /// files, all other lines stay as they are, byte for byte. With --where, the other records are left out
+    /// files, all other lines stay as they are, byte for byte, even lines that cannot be read (exit status 1). With
+    /// --where, the other records are left out
     #[arg(long = "if", value_name = "EXPR")]
     condition: Option<Expression>,
     /// Begin with the number N (for --number)

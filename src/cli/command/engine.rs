@@ -17,8 +17,8 @@ use epdb_engine::{MateOptions, Task};
 /// fails, `run_error` has the reason. `pfga` is the same command.
 ///
 /// Records keep their order. While the run is incomplete, the file X.journal is next to the output
-/// X; --resume needs this file. X.run.json describes the run. If the output is an
-/// existing store, the analysis is merged into it. Games are written as games (`epdb help units`): moves get
+/// X; --resume needs this file. X.run.json describes the run. In an existing
+/// store, the analysis replaces an earlier one (--prefer). Games are written as games (`epdb help units`): moves get
 /// `[%eval]`, and better lines become variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -55,7 +55,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 /// right or wrong. `solve_first` has the nodes, milliseconds and plies after which a solution was
 /// first chosen. `solve_held` has the nodes, milliseconds and plies after which the engine chose a solution
 /// and kept to solutions until the end. A problem is solved if `pm` is one of its `bm` and none of its `am`.
-/// Without `bm`, only `am` counts. `pfts` is the same command.
+/// Without `bm`, only `am` counts. Exit status 1 if no record has `bm` or `am`. `pfts` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd

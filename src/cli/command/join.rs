@@ -22,7 +22,8 @@ use epdb_library::value::EvalContext;
 /// Copy operations from the records of another source
 ///
 /// All records of the first source are written in their order. Each record gets the operations of --take from
-/// the record of the other source with the same position or id. Records without such a match stay unchanged,
+/// the record of the other source with the same position or id. If several records there have other values of an
+/// analysis (ce ...), --prefer decides (the last one, if it is not given), and their number is reported. Records without such a match stay unchanged,
 /// and their number is reported. If a record already has one of the operations, but with other operands than in
 /// the other source, it also stays unchanged and is reported. --bm decides about best moves, and --prefer about an
 /// analysis if --take names all of the analysis (acd, acn, ce, pm, pv ...) that the record has. Operations
@@ -88,10 +89,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let written = output.finish()?;
     findings.finish();
     unused.report("record");
-    let analyses = args.merge.shown_analyses();
+    let analyses = args.merge.shown_analyses("two analyses");
+    let several = args.merge.shown_analyses("several analyses in the other source");
     let others = [
         (tally.conflicts, "left unchanged because they contradict the copied operations"),
         (tally.analyses, analyses.as_str()),
+        (tally.several, several.as_str()),
     ];
     let others = listed_counts(&others);
     let matched = many(tally.matched, "record");

@@ -164,7 +164,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let Pipe { files, read, output, .. } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let path = output.output.as_deref();
-    let form = form_of_list(args.json.then_some(TableForm::Json), path);
+    let form = form_of_list(args.json.then_some(TableForm::Json), path)?;
     let mut out = form.open(path, "a list of duplicates")?;
     let directory = temporary_directory();
     let memory_bytes = args.memory.memory_bytes;
@@ -274,13 +274,20 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, file, places)?;
             has_conflicts = tally.conflicts > 0;
-            let analyses = args.merge.shown_analyses();
+            let analyses = args.merge.shown_analyses("two analyses");
+            let conflicts = match args.on_conflict {
+                OnConflict::Report => "in conflict with another one",
+                OnConflict::First => {
+                    "in conflict with another one, resolved: the first value counts"
+                }
+                OnConflict::Last => "in conflict with another one, resolved: the last value counts",
+            };
             let counts = [
                 (tally.duplicates, "duplicates left out"),
                 (tally.merged, "merged into earlier ones"),
                 (tally.analyses, analyses.as_str()),
                 (tally.same_board, "of the same board left out"),
-                (tally.conflicts, "in conflict with another one"),
+                (tally.conflicts, conflicts),
                 (
                     tally.other_moves,
                     "of them with another next move (sm) than the one that is kept",

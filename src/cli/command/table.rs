@@ -1,5 +1,6 @@
 //! `epdb table`: fields of records as columns, or filled into a template.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,6 +15,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited, are_games};
+use crate::cli::terminal::{many, note};
+use epdb_chess::model::Opcode;
 use epdb_chess::text::FormatOptions;
 use epdb_library::field::Field;
 use epdb_library::field::json_value;
@@ -21,14 +24,15 @@ use epdb_library::group::{Aggregate, Groups};
 use epdb_library::tally_field::tally_of;
 use epdb_library::value::Value;
 use epdb_library::value::{EvalContext, record_of_game};
-use epdb_source::{FileFormat, Item, Output};
+use epdb_source::{FileFormat, GameCounter, Item, Output};
 
 /// Write fields of records or games as a table, one line for each
 ///
 /// A column is a field of `epdb help where`: an opcode, or fen, epd, key, pieces, material, stm,
 /// uci(bm), ce:white, result and others. Games and their positions also have all tags (White,
 /// WhiteElo, Date ...), year, speed and others. In the line of a game, fields of positions refer to its
-/// last position; --positions writes a line for each position. A missing value is empty (null in JSON).
+/// last position; --positions writes a line for each position. A missing value is empty (null in JSON). Lines of a
+/// template with empty fields are counted at the end.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
@@ -38,8 +42,8 @@ use epdb_source::{FileFormat, Item, Output};
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values for each group: count (default), games, white, draws and black (their wins), score, min(F), max(F),
-    /// mean(F), sum(F)
+    /// Values for each group: count (default), games, white, draws, black, score, min(F), max(F), mean(F), sum(F).
+    /// Means and sums of scores leave out mates; min and max have them as ±32766
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -58,7 +62,7 @@ pub(crate) struct Args {
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Write to this file when complete; .csv, .tsv, .json or .jsonl selects the form
+    /// Write to this file when complete; .csv, .tsv, .json, .jsonl or .ndjson selects the form
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -117,7 +121,7 @@ enum Part {
 }
 
 /// Suffixes of text that a template can make.
-const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "html", "htm"];
+const OF_TEMPLATES: &[&str] = &["tsv", "csv", "json", "jsonl", "ndjson", "html", "htm"];
 
 fn parse_columns(list: &str) -> Result<Columns, String> {
     let column = |name: &str| {
@@ -172,12 +176,49 @@ fn parse_template(text: &str) -> Result<Template, String> {
 /// The error if a table of moves is to be made of games.
 const NO_MOVES: &str = "--rows moves is for records that have a tally, such as those of a library: count the games with `epdb tally` first";
 
+/// The lines of a template in which a field is empty.
+#[derive(Default)]
+struct Lacking {
+    lines: u64,
+    /// Number of these lines for each field.
+    fields: BTreeMap<String, u64>,
+    /// Fields that records of games have if an option stores them.
+    advice: BTreeMap<String, &'static str>,
+}
+
+impl Lacking {
+    fn add(&mut self, field: &Field, subject: &EvalContext<'_>) {
+        let name = field.to_string();
+        let advice = match field {
+            _ if subject.game.is_some() => None,
+            Field::Operation(Opcode::CE | Opcode::ACD) | Field::WhiteScore => Some("--game-evals"),
+            field if !field.is_of_record() => Some("--game-tags"),
+            _ => None,
+        };
+        if let Some(advice) = advice {
+            self.advice.insert(name.clone(), advice);
+        }
+        *self.fields.entry(name).or_default() += 1;
+    }
+
+    fn report(&self) {
+        for (name, count) in &self.fields {
+            let option = self.advice.get(name);
+            let advice = option.map_or(String::new(), |option| {
+                format!(": {option} keeps it when games become records")
+            });
+            note!("epdb: {count} of {} without `{name}`{advice}", many(self.lines, "line"));
+        }
+    }
+}
+
 /// Parts of a table, and the fields that no record had.
 struct Table<'a> {
     args: &'a Args,
     form: TableForm,
     forms: FormatOptions,
     never_met: UnusedFields,
+    lacking: Lacking,
     groups: Option<Groups>,
     out: Output,
     line: Vec<u8>,
@@ -208,7 +249,10 @@ impl Table<'_> {
                 let cells = cells.map(|(name, field)| (&**name, field.shown_value(subject)));
                 write_table_row(self.form, cells, &mut self.line)?;
             }
-            (None, Some(template)) => template.fill(subject, &mut self.line),
+            (None, Some(template)) => {
+                self.lacking.lines += 1;
+                template.fill(subject, &mut self.line, &mut self.lacking);
+            }
             (None, None) => {}
         }
         self.line.push(b'\n');
@@ -218,6 +262,9 @@ impl Table<'_> {
     /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
+        if groups.mates() > 0 {
+            note!("epdb: {} not counted in sums and means", many(groups.mates(), "mate"));
+        }
         let form = self.form;
         let line = &mut self.line;
         let out = &mut self.out;
@@ -237,12 +284,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     anyhow::ensure!(!has_games || args.rows == Rows::Records, NO_MOVES);
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let fields = args.fields();
-    let form = args.table_form();
+    let form = args.table_form()?;
     let mut table = Table {
         args,
         form,
         forms: args.write.options(FileFormat::Epd, None),
         never_met: UnusedFields::new(fields.iter().copied()),
+        lacking: Lacking::default(),
         groups: args.groups(),
         out: args.open(form)?,
         line: Vec::new(),
@@ -262,10 +310,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         note_games(games, diagnostics.games_read());
     } else {
+        let mut games = GameCounter::default();
         reading.items(|item| {
             match item {
                 Item::Record { record, place, game, .. } => {
-                    table.write_rows(&EvalContext::new(&record, game, place))?;
+                    let game_number = game.map(|_| games.count(&record, place));
+                    let subject = EvalContext::new(&record, game, place);
+                    table.write_rows(&EvalContext { game_number, ..subject })?;
+                }
+                // It counts, so that a game has the same number with and without --where.
+                Item::LeftOut { record: Some(record), place, .. } => {
+                    games.count(&record, place);
                 }
                 Item::Waiting => table.out.hand_on()?,
                 _ => {}
@@ -276,17 +331,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     table.write_groups()?;
     table.out.finish()?;
     table.never_met.report(if has_games { "game" } else { "record" });
+    table.lacking.report();
     diagnostics.finish()
 }
 
 impl Args {
     /// The form in the arguments, or else the form that the suffix of the output shows.
-    fn table_form(&self) -> TableForm {
+    fn table_form(&self) -> anyhow::Result<TableForm> {
         match self.form {
-            Form { json: true, .. } => TableForm::Json,
-            Form { csv: true, .. } => TableForm::Csv,
-            Form { tsv: true, .. } => TableForm::Tsv,
-            _ => TableForm::from_name(self.output.as_deref()).unwrap_or(TableForm::Tsv),
+            Form { json: true, .. } => Ok(TableForm::Json),
+            Form { csv: true, .. } => Ok(TableForm::Csv),
+            Form { tsv: true, .. } => Ok(TableForm::Tsv),
+            _ if self.what.template.is_some() => Ok(TableForm::Tsv),
+            _ => TableForm::of_output(self.output.as_deref()),
         }
     }
 
@@ -339,12 +396,16 @@ impl What {
 }
 
 impl Template {
-    fn fill(&self, subject: &EvalContext<'_>, line: &mut Vec<u8>) {
+    fn fill(&self, subject: &EvalContext<'_>, line: &mut Vec<u8>, lacking: &mut Lacking) {
         for part in &self.0 {
             match part {
                 Part::Text(text) => line.extend_from_slice(text),
                 Part::Field(field) => {
-                    line.extend_from_slice(&field.shown_value(subject).text());
+                    let text = field.shown_value(subject).text();
+                    if text.is_empty() && !field.is_in(subject) {
+                        lacking.add(field, subject);
+                    }
+                    line.extend_from_slice(&text);
                 }
             }
         }

@@ -21,7 +21,8 @@ use epdb_store::{StoreError, StoreOptions};
 ///
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. --profile sets
 /// how strictly text is checked. Nonstandard values of tags, and positions that are not legal, cause warnings,
-/// which are counted. Nothing is written. The verdict for each file is: no damage found; damaged, not canonical (with --profile strict) or not standard text (with
+/// which are counted and printed last. Nothing is written. The verdict for each file is: no damage found; illegal moves (in
+/// operations such as bm), damaged, not canonical (with --profile strict) or not standard text (with
 /// --profile standard), each with exit status 1; or not checked because it cannot be read (exit status 2). All files are checked, even after an error. PGC and text have no end mark: whole games or lines
 /// that are missing at the end of such a file are not noticed.
 #[derive(clap::Args, Clone, Debug)]
@@ -42,6 +43,9 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
+/// The verdict on text that is whole, but has operands that have to be legal moves and are not.
+const ILLEGAL_MOVES: &str = "illegal moves";
+
 /// Note about a missing checksum.
 const UNCHECKED: &str = "PGC has none of its own, so damage shows only where it breaks the rules \
                          (`epdb convert IN.pgc OUT.pgc --ext` adds checksums)";
@@ -54,16 +58,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let name = name_of(path).into_owned();
         let text = (!args.json).then_some(&mut out);
         let mut findings = Findings { name: name.clone(), text, found: Vec::new() };
-        let before = diagnostics.tally.not_whole();
+        let before = diagnostics.tally;
         let warnings = diagnostics.warnings_found();
-        let unchecked = diagnostics.tally.unchecked_games;
         if args.json {
             diagnostics.list_errors();
         }
+        diagnostics.begin_verified_file();
         let checked = check(path, args, &mut diagnostics, &mut findings);
-        let is_good = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
+        diagnostics.end_verified_file();
+        let tally = diagnostics.tally;
+        let illegal_moves = tally.illegal_moves - before.illegal_moves;
+        let is_whole = findings.found.is_empty() && tally.not_whole() == before.not_whole();
         let verdict = match checked {
-            Ok(()) if is_good => "no damage found",
+            Ok(()) if is_whole && illegal_moves == 0 => "no damage found",
+            Ok(()) if is_whole => ILLEGAL_MOVES,
             // A profile refuses text that is sound.
             Ok(()) if findings.found.is_empty() && args.form.profile == Profile::Strict => {
                 "not canonical"
@@ -78,15 +86,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 "not checked"
             }
         };
-        if !is_good && outcome == Outcome::Done {
+        if verdict != "no damage found" && outcome == Outcome::Done {
             outcome = Outcome::Different;
         }
         let mut found = findings.found;
         if args.json {
             found.splice(..0, diagnostics.list_errors());
         }
-        let warnings = diagnostics.warnings_found() - warnings;
-        let games_without_checksum = diagnostics.tally.unchecked_games - unchecked;
+        let warnings = diagnostics.warnings_found() - warnings - illegal_moves;
+        let games_without_checksum = tally.unchecked_games - before.unchecked_games;
         if args.json {
             let file = name.as_str();
             let findings = found.as_slice();
@@ -94,11 +102,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 json::Verified { file, verdict, findings, warnings, games_without_checksum };
             json::line(&mut out, &verified)?;
         } else {
-            if is_good && warnings > 0 {
-                writeln!(out, "{name}: {verdict}, {}", many(warnings, "warning"))?;
-            } else {
-                writeln!(out, "{name}: {verdict}")?;
+            let rejected = tally.rejected - before.rejected;
+            let mut parts = Vec::new();
+            if verdict != ILLEGAL_MOVES {
+                parts.push(verdict.to_string());
             }
+            if rejected > 0 {
+                parts.push(format!("{rejected} not read"));
+            }
+            for (count, what) in [(illegal_moves, "illegal move"), (warnings, "warning")] {
+                if count > 0 {
+                    parts.push(many(count, what));
+                }
+            }
+            writeln!(out, "{name}: {}", parts.join(", "))?;
             if games_without_checksum > 0 {
                 let games = many(games_without_checksum, "game");
                 writeln!(out, "{name}: {games} without a checksum; {UNCHECKED}")?;

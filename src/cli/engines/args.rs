@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::outcome::Usage;
+use crate::cli::values::word_of;
+use epdb_chess::model::merge::Prefer;
 use epdb_engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
 use epdb_referee::{Stage, TimeControl};
 
@@ -32,6 +34,10 @@ pub(crate) struct EngineArgs {
     /// Resume an interrupted run from the journal next to its output
     #[arg(long)]
     pub(crate) resume: bool,
+    /// If the output is an existing store that has another analysis of a position, keep the later one (the
+    /// default), the first, the deepest, or that with the most nodes
+    #[arg(long, value_parser = word_of::<Prefer>(), value_name = "WHOSE", help_heading = "Engines")]
+    pub(crate) prefer: Option<Prefer>,
     #[command(flatten)]
     process: ProcessArgs,
 }

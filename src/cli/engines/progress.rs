@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::outcome::Outcome;
 use crate::cli::progress::Searches;
 use crate::cli::source;
 use crate::cli::terminal::{many, note, print_line};
@@ -21,13 +22,17 @@ pub(super) struct ProgressReporter<'d> {
     counts: Counts,
     /// True after unreadable engine output was reported.
     has_reported_unreadable: bool,
+    /// Number of notes about records, and the maximum number that is printed.
+    notes: u64,
+    shown: u64,
     excess: NodeExcess,
     bar: Searches,
 }
 
 impl<'d> ProgressReporter<'d> {
-    /// Starts the progress of a run; `records` is the number of records, if known.
-    pub(super) fn new(plan: &'d Plan, records: Option<u64>) -> ProgressReporter<'d> {
+    /// Starts the progress of a run; `records` is the number of records, if known. `shown` is the maximum number of
+    /// notes about records that are printed.
+    pub(super) fn new(plan: &'d Plan, records: Option<u64>, shown: u64) -> ProgressReporter<'d> {
         ProgressReporter {
             label: &plan.engine.label,
             counted: match plan.task {
@@ -37,6 +42,8 @@ impl<'d> ProgressReporter<'d> {
             },
             counts: Counts::default(),
             has_reported_unreadable: false,
+            notes: 0,
+            shown,
             excess: NodeExcess::new(plan.limits.nodes),
             bar: Searches::new(records),
         }
@@ -56,7 +63,10 @@ impl<'d> ProgressReporter<'d> {
                 note!("{place}: {label}: the engine wrote {what} (reported once)");
             }
             for text in &finished.notes {
-                note!("{place}: {label}: {text}");
+                self.notes += 1;
+                if self.notes <= self.shown {
+                    note!("{place}: {label}: {text}");
+                }
             }
             if let Some(error) = &finished.error {
                 print_line(&format!("{place}: {label}: {error}"));
@@ -66,11 +76,22 @@ impl<'d> ProgressReporter<'d> {
         self.bar.show(counts.records, || counts.shown(self.counted));
     }
 
-    /// Number of failed searches, and the lines of the summary.
-    pub(super) fn finish(self) -> (u64, Vec<String>) {
-        let ProgressReporter { label, counted, counts, excess, .. } = self;
-        let summary = format!("{label}: {}", counts.shown(counted));
-        (counts.failed, [summary].into_iter().chain(excess.message(label)).collect())
+    /// Prints the summary. Returns [`Outcome::Different`] if searches failed, or if there was no problem to solve.
+    pub(super) fn finish(self) -> Outcome {
+        let ProgressReporter { label, counted, counts, notes, shown, excess, .. } = self;
+        if notes > shown {
+            note!("epdb: {label}: {} more like these (--all-warnings)", notes - shown);
+        }
+        note!("epdb: {label}: {}", counts.shown(counted));
+        excess.message(label).into_iter().for_each(|text| note!("epdb: {text}"));
+        let has_problems = counts.problems + counts.defective + counts.failed > 0;
+        if counted == Counted::Problems && !has_problems {
+            print_line(
+                "epdb: nothing to solve: no record has bm or am; `epdb analyze` searches all records",
+            );
+            return Outcome::Different;
+        }
+        Outcome::different_if(counts.failed > 0)
     }
 }
 

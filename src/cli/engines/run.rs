@@ -11,20 +11,22 @@ use super::args::EngineArgs;
 use super::progress::{ProgressReporter, shown_files};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::{CommentOrder, Comments};
-use crate::cli::diagnostics::Diagnostics;
+use crate::cli::diagnostics::{Diagnostics, shown_findings};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
-use crate::cli::terminal::{many, note};
-use crate::cli::{places, values};
+use crate::cli::terminal::{listed_counts, many, note};
+use crate::cli::{places, signals, values};
 use epdb_chess::error::Place;
-use epdb_chess::model::merge::MergeRules;
+use epdb_chess::model::merge::{MergeRules, Prefer};
 use epdb_chess::model::{EpdRecord, Opcode};
 use epdb_engine::{Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
 use epdb_library::run_file::RunSuite;
 use epdb_source::{FileFormat, Item, name_of};
-use epdb_store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
+use epdb_store::{
+    AnalysisCounts, ImportOptions, ImportReport, Importer, OnDuplicate, Store, StoreOptions,
+};
 
 /// Request of a command to the engines.
 pub(crate) struct Verb {
@@ -84,14 +86,21 @@ impl EngineRun<'_> {
         let is_file = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
         let file = path.as_deref().filter(|path| *path != Path::new("-") && is_file(path));
         let mut records = None;
+        let mut can_resume = false;
         if let Some(file) = file {
             let suite = survey(&pipe.files, &pipe.read, verb.games.is_some())?;
             records = suite.as_ref().and_then(|suite| suite.records);
-            if args.resume && suite.is_none() {
+            can_resume = suite.is_some();
+            if args.resume && !can_resume {
                 let text = "--resume needs files: a pipe cannot be read again";
                 return Err(Usage(text.into()).into());
             }
             run = run.output(file.to_path_buf(), suite);
+        }
+        let store = existing_store(file, &pipe.files, memory_bytes)?;
+        if args.prefer.is_some() && store.is_none() {
+            let text = "--prefer needs an output that is an existing store, as in -o analyses.epdb";
+            return Err(Usage(text.into()).into());
         }
         let plan = run.plan().clone();
         if args.resume && run.is_complete()? {
@@ -100,44 +109,45 @@ impl EngineRun<'_> {
             return Ok(Outcome::Done);
         }
         let running = run.start(args.resume)?;
+        signals::set_last_words(last_words(file.filter(|_| can_resume)));
         match running.recovered() {
             0 => {}
             1 => note!("epdb: 1 record was done before"),
             count => note!("epdb: {} done before", many(count, "record")),
         }
-        let mut progress = ProgressReporter::new(&plan, records);
+        let mut progress = ProgressReporter::new(&plan, records, shown_findings(&pipe.read.form));
         let (searched, outcome) = match &verb.games {
             Some(games) => games.search(pipe, path.as_deref(), running, &mut progress),
-            None => search_into(file, path.as_deref(), pipe, memory_bytes, running, &mut progress),
+            None => {
+                let output = OutputArgs { output: path.clone(), ..pipe.output.clone() };
+                let prefer = args.prefer.unwrap_or_default();
+                let sink = match &store {
+                    Some(store) => Sink::open_store(store, &shown_files(&pipe.files), prefer),
+                    None => Sink::open_output(&output, &pipe.write, memory_bytes),
+                }?;
+                search_records(running, pipe, sink, &mut progress)
+            }
         }?;
-        let (failed, summary) = progress.finish();
+        if let Some(store) = store {
+            store.close()?;
+        }
         searched.complete()?;
-        summary.iter().for_each(|line| note!("epdb: {line}"));
-        Ok(outcome.and(Outcome::different_if(failed > 0)))
+        Ok(outcome.and(progress.finish()))
     }
 }
 
-/// Searches records with the engines, and writes them to an output or into a store that exists.
-fn search_into(
-    file: Option<&Path>,
-    path: Option<&Path>,
-    pipe: &Pipe,
-    memory_bytes: usize,
-    running: RunningSuite,
-    progress: &mut ProgressReporter<'_>,
-) -> anyhow::Result<(SearchedSuite, Outcome)> {
-    let store = existing_store(file, &pipe.files, memory_bytes)?;
-    let output = OutputArgs { output: path.map(Path::to_path_buf), ..pipe.output.clone() };
-    let sink =
-        Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory_bytes)?;
-    let searched = search_records(running, pipe, sink, progress)?;
-    if let Some(store) = store {
-        store.close()?;
+/// The line for the user if the run is interrupted; `output` is the output of a run that can be resumed.
+fn last_words(output: Option<&Path>) -> String {
+    match output {
+        Some(output) => format!(
+            "stopped; {}.journal has the finished records: run the same command with --resume to continue",
+            output.display()
+        ),
+        None => "stopped; --resume can continue only a run from files to a file (-o)".into(),
     }
-    Ok(searched)
 }
 
-pub(super) fn search_records(
+fn search_records(
     mut run: RunningSuite,
     pipe: &Pipe,
     mut sink: Sink<'_>,
@@ -167,7 +177,7 @@ pub(super) fn search_records(
     Ok((searched, outcome))
 }
 
-pub(super) fn existing_store(
+fn existing_store(
     path: Option<&Path>,
     inputs: &[PathBuf],
     memory_bytes: usize,
@@ -176,36 +186,37 @@ pub(super) fn existing_store(
     if FileFormat::from_name(path) != Some(FileFormat::Epdb) || !path.exists() {
         return Ok(None);
     }
-    places::refuse_as_input(path, inputs)?;
+    let store = path.display();
+    let advice = format!("use `epdb filter {store} | epdb analyze - -o {store}`");
+    places::refuse_as_input(path, inputs, &advice)?;
     Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }
 
 /// Destination of finished records, in order.
-pub(super) enum Sink<'s> {
+enum Sink<'s> {
     Output(Box<RecordOutput>),
     Store(Box<Importer<&'s Store>>),
 }
 
 impl<'s> Sink<'s> {
-    /// Opens the destination. In a store, the analysis replaces an earlier one as a whole.
-    pub(super) fn open(
-        store: Option<&'s Store>,
-        source: &str,
+    fn open_output(
         output: &OutputArgs,
         write: &WriteArgs,
         memory_bytes: usize,
     ) -> anyhow::Result<Sink<'s>> {
-        let Some(store) = store else {
-            let output = RecordOutput::open_library(output, write, memory_bytes)?;
-            return Ok(Sink::Output(Box::new(output)));
-        };
-        let merge = OnDuplicate::Merge(MergeRules::default());
+        let output = RecordOutput::open_library(output, write, memory_bytes)?;
+        Ok(Sink::Output(Box::new(output)))
+    }
+
+    /// Opens a store. One of two analyses stays as a whole.
+    fn open_store(store: &'s Store, source: &str, prefer: Prefer) -> anyhow::Result<Sink<'s>> {
+        let merge = OnDuplicate::Merge(MergeRules { prefer, ..Default::default() });
         let options = ImportOptions { on_duplicate: merge, restart: true, ..Default::default() };
         Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
     }
 
     /// Writes the comments of the records too, if the output can store them.
-    pub(super) fn carry_comments(&mut self, comments: &Comments) {
+    fn carry_comments(&mut self, comments: &Comments) {
         match self {
             Sink::Output(output) => output.carry_comments(comments, CommentOrder::Queue),
             Sink::Store(_) => comments.follow(CommentOrder::Drop),
@@ -213,7 +224,7 @@ impl<'s> Sink<'s> {
     }
 
     /// Writes a record. If a reader may be waiting for the record, it is passed on at once.
-    pub(super) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
+    fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         match self {
             Sink::Output(output) => {
                 output.write(record)?;
@@ -225,11 +236,20 @@ impl<'s> Sink<'s> {
         }
     }
 
-    pub(super) fn finish(self) -> anyhow::Result<Outcome> {
+    fn finish(self) -> anyhow::Result<Outcome> {
         match self {
             Sink::Output(output) => output.finish(),
             Sink::Store(importer) => {
-                importer.finish()?;
+                let ImportReport { counts, analyses, .. } = importer.finish()?;
+                let AnalysisCounts { differing, deeper_replaced } = analyses;
+                if differing + counts.conflicts > 0 {
+                    let others = [
+                        (deeper_replaced, "that replaced a deeper one (--prefer deepest keeps it)"),
+                        (counts.conflicts, "in conflict with an earlier record, which stays too"),
+                    ];
+                    let others = listed_counts(&others);
+                    note!("epdb: {differing} with an earlier analysis{others}");
+                }
                 Ok(Outcome::Done)
             }
         }
@@ -238,11 +258,7 @@ impl<'s> Sink<'s> {
 
 /// Reads the sources before the run; `None` if a source can be read only once. Diagnostics are reported
 /// later, by the run itself.
-pub(super) fn survey(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    are_games: bool,
-) -> anyhow::Result<Option<RunSuite>> {
+fn survey(files: &[PathBuf], read: &ReadArgs, are_games: bool) -> anyhow::Result<Option<RunSuite>> {
     let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
     let paths = source::or_stdin(files);
     if !paths.iter().all(is_file) {

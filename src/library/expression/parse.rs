@@ -211,7 +211,14 @@ impl Parser<'_, '_> {
         };
         self.next += 1;
         match Regex::new(pattern) {
-            Ok(regex) => Ok(Test::Matches(left.term, regex)),
+            Ok(regex) => match left.term {
+                Term::Field(field) if !can_match(&field, &regex) => {
+                    let words = alternatives(&field.words());
+                    let message = format!("`{field}` is {words}: '{pattern}' matches none of them");
+                    Err(ExpressionError { column, message })
+                }
+                term => Ok(Test::Matches(term, regex)),
+            },
             Err(error) => {
                 let reason = error.to_string();
                 let reason = reason.lines().last().unwrap_or_default().trim();
@@ -487,7 +494,8 @@ fn comparable(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Pa
             _ => {}
         }
     }
-    settle_constant(&mut terms).map_err(|message| ExpressionError { column: place, message })?;
+    convert_constant(&mut terms, comparison)
+        .map_err(|message| ExpressionError { column: place, message })?;
     let [left, right] = terms;
     match (left.kind(), right.kind()) {
         (Type::Moves, _) | (_, Type::Moves) if comparison.is_order() => {
@@ -527,26 +535,65 @@ fn mismatch(left: &Term, right: &Term) -> String {
 
 /// Checks a constant that is compared with a field of few possible values, and converts it to the form of
 /// these values.
-fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
-    match terms {
-        [Term::Field(field), constant @ Term::Text(_)]
-        | [constant @ Term::Text(_), Term::Field(field)] => settle_tag(field, constant)?,
-        _ => {}
-    }
+fn convert_constant(terms: &mut [Term; 2], comparison: Comparison) -> Result<(), String> {
     let (field, constant) = match terms {
-        [Term::Field(Field::BuiltinField(field)), constant]
-        | [constant, Term::Field(Field::BuiltinField(field))] => (*field, constant),
+        [Term::Field(field), constant] | [constant, Term::Field(field)] => (field, constant),
         _ => return Ok(()),
     };
+    check_word(field, constant)?;
+    match (&*field, &*constant) {
+        (Field::Tag(_) | Field::TagOrOperation(..), Term::Text(_)) => convert_tag(field, constant),
+        (Field::BuiltinField(field), Term::Text(_)) => convert_text(*field, constant),
+        (Field::BuiltinField(BuiltinField::Result), Term::Number(number))
+            if !comparison.is_order() && ![0.0, 0.5, 1.0].contains(&number.as_f64()) =>
+        {
+            Err(format!("`result` is 1, 0.5 or 0, never {number}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a constant that is compared with a field of few words.
+fn check_word(field: &Field, constant: &Term) -> Result<(), String> {
+    let is_word = |word: &&str| match constant {
+        Term::Text(text) => word.as_bytes() == text,
+        Term::Number(_) => false,
+        _ => true,
+    };
+    let words = field.words();
+    if words.is_empty() || words.iter().any(is_word) {
+        return Ok(());
+    }
+    Err(format!("`{field}` is {}, never {}", alternatives(&words), constant.shown()))
+}
+
+/// Whether a pattern matches some text that the field can have.
+fn can_match(field: &Field, pattern: &Regex) -> bool {
+    let words = field.words();
+    words.is_empty() || words.iter().any(|word| pattern.is_match(word.as_bytes()))
+}
+
+/// Words in quotes, as in `'w' or 'b'`.
+fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// Like [`convert_constant`], for a text that is compared with a field that is not an operation.
+fn convert_text(field: BuiltinField, constant: &mut Term) -> Result<(), String> {
     let Term::Text(text) = constant else { return Ok(()) };
     let written = String::from_utf8_lossy(text).into_owned();
     match field {
-        BuiltinField::SideToMove if text != b"w" && text != b"b" => {
-            Err(format!("`stm` is 'w' or 'b', never '{written}'"))
-        }
         BuiltinField::EnPassant if text != b"-" && Square::from_ascii(text).is_none() => {
             Err(format!("`ep` is a square such as 'e3', or '-', never '{written}'"))
         }
+        BuiltinField::Castling if !is_castling(text) => Err(format!(
+            "`castling` is '-', or letters of 'KQkq' in this order (also files, as in 'HAha'), never '{written}'"
+        )),
         BuiltinField::Material => {
             const ORDER: &[u8] = b"KQRBNPkqrbnp";
             let place = |letter: &u8| ORDER.iter().position(|known| known == letter);
@@ -575,14 +622,25 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     }
 }
 
-/// Like [`settle_constant`], for a text that is compared with a tag.
-fn settle_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
-    let (Field::Tag(name) | Field::TagOrOperation(name, _), Term::Text(text)) = (field, &constant)
-    else {
-        return Ok(());
-    };
+/// Whether a position can have this text as its castling rights in X-FEN: those of the king's side and of the
+/// queen's side of White, then of Black.
+fn is_castling(text: &[u8]) -> bool {
+    let mut rest = text;
+    for letters in [b"KABCDEFGH", b"QABCDEFGH", b"kabcdefgh", b"qabcdefgh"] {
+        if let [first, others @ ..] = rest
+            && letters.contains(first)
+        {
+            rest = others;
+        }
+    }
+    text == b"-" || !text.is_empty() && rest.is_empty()
+}
+
+/// Like [`convert_constant`], for a text that is compared with a tag.
+fn convert_tag(field: &Field, constant: &mut Term) -> Result<(), String> {
+    let Term::Text(text) = &*constant else { return Ok(()) };
     let written = String::from_utf8_lossy(text);
-    match name.kind() {
+    match field.kind() {
         Type::Date => match Date::parse(text) {
             Some(date) => *constant = Term::Date(date),
             None => {

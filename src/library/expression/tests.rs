@@ -58,6 +58,7 @@ fn positions_are_judged_by_the_rules() {
     assert!(holds("check && mate && !stalemate && legal_moves == 0", MATE));
     assert!(holds("!check && !mate && stalemate && legal_moves == 0", STALEMATE));
     assert!(holds("chess960 && castling == 'KQkq' && fen ~ ' w KQkq '", SHREDDER));
+    assert!(holds("castling != 'HAha' && castling != 'Kq' && castling != '-'", SHREDDER));
     assert!(holds(
         "ep == 'e3' && result == '1/2-1/2' && result == 0.5 && ce:white == 15",
         DOUBLE_STEP
@@ -163,6 +164,26 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ),
         ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
         ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
+        ("stm == 1", "column 8: `stm` is 'w' or 'b', never `1`"),
+        (
+            "speed in ['rapid', 'Blitz']",
+            "column 20: `speed` is 'ultraBullet', 'bullet', 'blitz', 'rapid', 'classical' or 'correspondence', never 'Blitz'",
+        ),
+        (
+            "speed ~ '^Bl'",
+            "column 9: `speed` is 'ultraBullet', 'bullet', 'blitz', 'rapid', 'classical' or 'correspondence': '^Bl' matches none of them",
+        ),
+        (
+            "castling == 'kqKQ'",
+            "column 13: `castling` is '-', or letters of 'KQkq' in this order (also files, as in 'HAha'), never 'kqKQ'",
+        ),
+        ("Result == 1", "column 11: `Result` is '1-0', '0-1', '1/2-1/2', '*' or '0-0', never `1`"),
+        (
+            "tag(Result) == '1/2'",
+            "column 16: `Result` is '1-0', '0-1', '1/2-1/2', '*' or '0-0', never '1/2'",
+        ),
+        ("result == 2", "column 11: `result` is 1, 0.5 or 0, never 2"),
+        ("Round == 9", "column 10: `Round` is a text, but `9` is a number: write '9'"),
         ("ep == 'e9'", "column 7: `ep` is a square such as 'e3', or '-', never 'e9'"),
         (
             "material == 'KXk'",

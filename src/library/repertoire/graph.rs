@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use epdb_chess::codec::packed::{self, PackedBoard};
 use epdb_chess::error::{Error, Result};
-use epdb_chess::model::rules::{Move, after};
+use epdb_chess::model::rules::{Move, Playable, after};
 use epdb_chess::model::score::Score;
 use epdb_chess::model::{Color, Position};
 use epdb_chess::text::pgn::parse_evaluation;
@@ -168,6 +168,38 @@ impl Repertoire {
         let branches = &mut self.places[node as usize].branches;
         branches.push(Branch { mv, to, is_avoided: false, goes_on: false, nags: Vec::new() });
         Ok(branches.len() - 1)
+    }
+
+    /// Adds the legal moves to positions that no other move reaches, such as the replies that a book for
+    /// one side leaves out. Each of these moves ends a line, so that a tree continues from a position once.
+    ///
+    /// # Errors
+    /// The repertoire does not fit into memory.
+    pub fn add_replies(&mut self, root: &Position) -> Result<()> {
+        let mut is_reached = vec![false; self.len()];
+        let reached = self.places.iter().flat_map(|place| &place.branches).map(|branch| branch.to);
+        for node in reached.chain(self.find(root)) {
+            is_reached[node as usize] = true;
+        }
+        if !is_reached.contains(&false) {
+            return Ok(());
+        }
+        for node in self.nodes() {
+            let position = self.place(node).position;
+            let Ok(playable) = Playable::new(&position) else { continue };
+            let mut replies = Vec::new();
+            playable.each_move(|mv| {
+                let to = self.find(&after(&position, mv));
+                if to.is_some_and(|to| !is_reached[to as usize]) {
+                    replies.push(mv);
+                }
+                true
+            });
+            for mv in replies {
+                self.add_move(node, mv)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds a comment to a position, unless the position has it already.

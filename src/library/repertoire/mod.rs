@@ -42,7 +42,7 @@ pub use chapters::{Chapter, Chapters, orientation};
 pub use graph::{Branch, Evaluation, Node, Place, Repertoire};
 pub use paths::{Paths, numbered};
 pub use records::record_tag;
-pub use suite::{SuiteGame, suite_game};
+pub use suite::{SuiteGame, suite_game, suite_record};
 pub use training::{Card, TrainingLine};
 pub use tree::{Tree, TreeOptions};
 

@@ -68,6 +68,12 @@ impl Paths {
         })
     }
 
+    /// Number of positions with moves that are not reached.
+    pub fn unreached(&self, repertoire: &Repertoire) -> usize {
+        let has_moves = |node: &Node| !repertoire.place(*node).branches.is_empty();
+        repertoire.nodes().filter(has_moves).filter(|node| !self.reaches(*node)).count()
+    }
+
     fn from_roots(
         repertoire: &Repertoire,
         roots: &[Position],

@@ -1,38 +1,89 @@
-//! Records of suites as games.
+//! Records of suites as games, and back.
+//!
+//! Each first move of a game that is marked `!` is a move of `bm`. What PGN has no place for is in one
+//! comment before the first move: `[%epd acn 9; acs 3;]`.
 
 use super::graph::Evaluation;
-use super::records::number;
+use super::records::{number, quoted};
 use super::tree::begin;
-use epdb_chess::model::rules::Move;
+use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::{
-    BuildError, Counters, EpdRecord, Game, GameBuilder, Opcode, Operand, Operation, Start,
+    BuildError, Counters, Element, EpdRecord, Game, GameBuilder, Opcode, Operand, Operation,
+    Position, Start, UNKNOWN_TAG_VALUES,
 };
+use epdb_chess::text::{CastlingForm, EnPassantForm, ParseOptions, epd, fen, san};
 
 /// A record as a game.
 #[derive(Clone, Debug)]
 pub struct SuiteGame {
     /// The game.
     pub game: Game,
-    /// Number of operations that are not in the game, or only in part.
-    pub left_out: u64,
+    /// The opcodes of operations that are not in the game, or only in part.
+    pub left_out: Vec<Opcode>,
 }
 
-/// Writes a record as a game from its position. The main line is `pv` or, without it, the first move of
-/// `bm`; the other moves of `bm` are variations. `id` and `eco` are the tags `Event` and `ECO`. `ce` with
-/// `acd`, `am`, `dm`, and `c0` to `c9` are comments before the first move.
+/// Tags that have the text of an operation.
+const TAGS: [(Opcode, &str); 2] = [(Opcode::ID, "Event"), (Opcode::ECO, "ECO")];
+/// The NAGs of a good and a very good move.
+const GOOD: [u8; 2] = [1, 3];
+const COMMAND: &str = "[%epd ";
+
+/// Writes a record as a game from its position, from which [`suite_record`] reads the record again. The
+/// moves of `bm` are first moves with `!`. `pv` continues one of them, or is a variation. `id` and `eco`
+/// are the tags `Event` and `ECO`. `ce` with `acd`, `am`, `dm`, and `c0` to `c9` are comments before the
+/// first move. Another operation, and one that would be read differently, goes into the command `[%epd ...]`.
 ///
 /// ```
-/// use epdb_library::repertoire::suite_game;
-/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4; id \"A.01\"; acn 9;")?;
+/// use epdb_library::repertoire::{suite_game, suite_record};
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - acn 9; bm e3 e4; id \"A.01\";")?;
 /// let written = suite_game(&record)?;
 /// assert_eq!(written.game.tag("Event"), Some("A.01"));
-/// assert_eq!((written.game.main_line().count(), written.left_out), (1, 1));
+/// assert_eq!((written.game.main_line().count(), written.left_out.len()), (1, 0));
+/// assert_eq!(suite_record(&written.game), record);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// The game would be too large.
 pub fn suite_game(record: &EpdRecord) -> Result<SuiteGame, BuildError> {
+    let game = write(record, &[])?;
+    let read = suite_record(&game);
+    let mut different = differences(record, &read);
+    if different.is_empty() && read.operations().len() > record.operations().len() {
+        // No move is marked, so all of them would be read as best moves. With a command they are not.
+        different.extend(record.operations().iter().filter(|it| it.opcode == Opcode::PV));
+    }
+    let commanded: Vec<&Operation> = different.iter().copied().filter(|it| fits(it)).collect();
+    if commanded.is_empty() {
+        let left_out = different.iter().map(|it| it.opcode).collect();
+        return Ok(SuiteGame { game, left_out });
+    }
+    let game = write(record, &commanded)?;
+    let read = suite_record(&game);
+    let left_out = differences(record, &read).iter().map(|it| it.opcode).collect();
+    Ok(SuiteGame { game, left_out })
+}
+
+/// The operations of a record that another one lacks or has with other operands.
+fn differences<'r>(record: &'r EpdRecord, other: &EpdRecord) -> Vec<&'r Operation> {
+    let differs = |it: &&Operation| other.operands(it.opcode) != Some(&it.operands);
+    record.operations().iter().filter(differs).collect()
+}
+
+/// True if a command can have the operation.
+fn fits(operation: &Operation) -> bool {
+    let ends_command = |byte: u8| matches!(byte, b']' | b'}') || byte.is_ascii_control();
+    let text = operation_text(operation);
+    std::str::from_utf8(&text).is_ok() && !text.into_iter().any(ends_command)
+}
+
+fn operation_text(operation: &Operation) -> Vec<u8> {
+    let mut text = Vec::new();
+    operation.write_to(&mut text);
+    text
+}
+
+fn write(record: &EpdRecord, commanded: &[&Operation]) -> Result<Game, BuildError> {
     let mut game = GameBuilder::new();
     let (halfmove_clock, fullmove_number) = record.counters();
     let counters = Counters {
@@ -40,30 +91,23 @@ pub fn suite_game(record: &EpdRecord) -> Result<SuiteGame, BuildError> {
         fullmove_number: fullmove_number.unwrap_or(1),
     };
     begin(&mut game, &Start { position: *record.position(), counters }, &[])?;
-    for (opcode, tag) in [(Opcode::ID, "Event"), (Opcode::ECO, "ECO")] {
+    for (opcode, tag) in TAGS {
         if let Some(text) = record.text_of(opcode) {
             game.set_tag(tag, &String::from_utf8_lossy(&text))?;
         }
     }
-    add_comments(&mut game, record)?;
-    let mut best = moves(record, Opcode::BM);
-    let mut line = moves(record, Opcode::PV);
-    if line.is_empty() {
-        line.extend(best.first());
+    let mut commented = record.clone();
+    for operation in commanded {
+        commented.remove(operation.opcode);
     }
-    best.retain(|mv| line.first() != Some(mv));
-    for (ply, mv) in line.into_iter().enumerate() {
-        game.play(mv)?;
-        if ply == 0 {
-            for &other in &best {
-                game.begin_variation()?;
-                game.play(other)?;
-                game.end_variation()?;
-            }
-        }
+    add_comments(&mut game, &commented)?;
+    if !commanded.is_empty() {
+        let texts: Vec<Vec<u8>> = commanded.iter().map(|it| operation_text(it)).collect();
+        let text = texts.join(&b' ');
+        game.add_comment(&format!("{COMMAND}{}]", String::from_utf8_lossy(&text)))?;
     }
-    let left_out = record.operations().iter().filter(|it| !is_written(record, it)).count() as u64;
-    Ok(SuiteGame { game: game.finish()?, left_out })
+    add_lines(&mut game, record)?;
+    game.finish()
 }
 
 fn add_comments(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildError> {
@@ -82,6 +126,40 @@ fn add_comments(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildE
     Ok(())
 }
 
+/// Writes the moves of `bm`, and `pv`, which is the main line if it begins with one of them.
+fn add_lines(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildError> {
+    let best = moves(record, Opcode::BM);
+    let pv = moves(record, Opcode::PV);
+    let mut lines: Vec<Vec<Move>> = best.iter().map(|mv| vec![*mv]).collect();
+    match best.iter().position(|mv| pv.first() == Some(mv)) {
+        Some(place) => {
+            lines.remove(place);
+            lines.insert(0, pv);
+        }
+        None if !pv.is_empty() => lines.push(pv),
+        None => {}
+    }
+    let Some((main, variations)) = lines.split_first() else { return Ok(()) };
+    play(game, &main[..1], &best)?;
+    for variation in variations {
+        game.begin_variation()?;
+        play(game, variation, &best)?;
+        game.end_variation()?;
+    }
+    main[1..].iter().try_for_each(|mv| game.play(*mv))
+}
+
+/// Plays a line and marks its first move if it is one of the best.
+fn play(game: &mut GameBuilder, line: &[Move], best: &[Move]) -> Result<(), BuildError> {
+    for (ply, mv) in line.iter().enumerate() {
+        game.play(*mv)?;
+        if ply == 0 && best.contains(mv) {
+            game.add_nag(GOOD[0])?;
+        }
+    }
+    Ok(())
+}
+
 fn is_comment(opcode: Opcode) -> bool {
     (Opcode::C0..=Opcode::C9).contains(&opcode)
 }
@@ -94,22 +172,168 @@ fn evaluation(record: &EpdRecord) -> Option<Evaluation> {
 
 /// The legal moves of an operation, up to the first operand that is not a move.
 fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
+    let as_move = |operand: &Operand| match operand {
+        Operand::Move { mv, .. } => Some(*mv),
+        _ => None,
+    };
     record.operands(opcode).unwrap_or_default().iter().map_while(as_move).collect()
 }
 
-fn as_move(operand: &Operand) -> Option<Move> {
-    match operand {
-        Operand::Move { mv, .. } => Some(*mv),
+/// Reads a game as a problem. The first moves that are marked `!` are `bm`; without marks, all first moves
+/// are. `pv` is the first line of several plies, or an unmarked move beside marked ones. Tags and comments
+/// before the first move are read as [`suite_game`] writes them; other comments there are `c0` to `c9`.
+pub fn suite_record(game: &Game) -> EpdRecord {
+    let Start { position, counters } = *game.start();
+    let mut record = EpdRecord::new(position);
+    for (opcode, tag) in TAGS {
+        let value = game.tag(tag).filter(|value| *value != UNKNOWN_TAG_VALUES[0]);
+        set(&mut record, opcode, value.map(quoted).into_iter().collect());
+    }
+    let comments: Vec<&str> = game.node(0).into_iter().flat_map(|head| head.comments()).collect();
+    let commanded = comments.iter().find_map(|comment| command(&position, comment));
+    set_counters(&mut record, counters);
+    set_moves(&mut record, &lines(game), commanded.is_some());
+    for operation in commanded.into_iter().flatten() {
+        record.set(operation);
+    }
+    let others = comments.into_iter().filter(|comment| command(&position, comment).is_none());
+    let mut texts = Vec::new();
+    for comment in others {
+        take_comment(&mut record, comment, &mut texts);
+    }
+    let registers = (b'0'..=b'9').filter_map(|digit| Opcode::new(&[b'c', digit]).ok());
+    let free: Vec<Opcode> = registers.filter(|it| record.operands(*it).is_none()).collect();
+    for (opcode, text) in free.into_iter().zip(&texts) {
+        set(&mut record, opcode, vec![quoted(text)]);
+    }
+    record
+}
+
+/// Sets an operation that has operands.
+fn set(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
+    if !operands.is_empty() {
+        record.set(Operation { opcode, operands });
+    }
+}
+
+/// Sets the counters that are not those of a position without counters.
+fn set_counters(record: &mut EpdRecord, counters: Counters) {
+    let Counters { halfmove_clock, fullmove_number } = counters;
+    if halfmove_clock != 0 {
+        set(record, Opcode::HMVC, vec![Operand::Integer(halfmove_clock.into())]);
+    }
+    if fullmove_number != 1 {
+        set(record, Opcode::FMVN, vec![Operand::Integer(fullmove_number.into())]);
+    }
+}
+
+/// The operations in a comment that is a command; `None` for another comment.
+fn command(position: &Position, comment: &str) -> Option<Vec<Operation>> {
+    let text = comment.strip_prefix(COMMAND)?.strip_suffix(']')?;
+    let record = parse(position, text)?;
+    Some(record.into_operations())
+}
+
+fn parse(position: &Position, operations: &str) -> Option<EpdRecord> {
+    let mut line = Vec::new();
+    fen::format_fields(position, CastlingForm::Shredder, EnPassantForm::Keep, &mut line);
+    line.push(b' ');
+    line.extend_from_slice(operations.as_bytes());
+    match epd::parse_line(&line, &ParseOptions::default(), &mut Vec::new()) {
+        Ok(epd::Line::Record(record)) => Some(record),
         _ => None,
     }
 }
 
-/// Whether the game has the whole operation.
-fn is_written(record: &EpdRecord, operation: &Operation) -> bool {
-    match operation.opcode {
-        Opcode::BM | Opcode::PV => operation.operands.iter().all(|it| as_move(it).is_some()),
-        Opcode::CE | Opcode::ACD => evaluation(record).is_some(),
-        Opcode::ID | Opcode::ECO | Opcode::AM | Opcode::DM | Opcode::HMVC | Opcode::FMVN => true,
-        opcode => is_comment(opcode),
+/// Reads `am`, `dm` and an evaluation; other text is appended to `texts`.
+fn take_comment(record: &mut EpdRecord, comment: &str, texts: &mut Vec<String>) {
+    if let Some(operation) = titled_operation(record.position(), comment) {
+        if record.operands(operation.opcode).is_none() {
+            record.set(operation);
+        }
+        return;
     }
+    let Some((evaluation, rest)) = Evaluation::take(comment, record.position().turn()) else {
+        texts.push(comment.to_string());
+        return;
+    };
+    if record.operands(Opcode::CE).is_none() {
+        set(record, Opcode::CE, vec![Operand::Integer(evaluation.ce.into())]);
+        let depth = evaluation.depth.map(|depth| Operand::token(depth.to_string()));
+        set(record, Opcode::ACD, depth.into_iter().collect());
+    }
+    if !rest.is_empty() {
+        texts.push(rest);
+    }
+}
+
+/// The operation of a comment such as `am Qxb2` or `dm 3`.
+fn titled_operation(position: &Position, comment: &str) -> Option<Operation> {
+    let (name, _) = comment.split_once(' ')?;
+    if !matches!(name, "am" | "dm") {
+        return None;
+    }
+    let [operation] =
+        <[_; 1]>::try_from(parse(position, &format!("{comment};"))?.into_operations()).ok()?;
+    let is_read = |operand: &Operand| matches!(operand, Operand::Move { .. } | Operand::Integer(_));
+    operation.operands.iter().all(is_read).then_some(operation)
+}
+
+/// A line from the start of a game.
+#[derive(Default)]
+struct Line {
+    moves: Vec<Move>,
+    /// Whether the first move is marked as good.
+    is_marked: bool,
+}
+
+/// The main line of a game, and the variations of its first move.
+fn lines(game: &Game) -> Vec<Line> {
+    let mut lines = vec![Line::default()];
+    // The current line; `None` in a variation of a later move, and after a null move.
+    let mut current = Some(0);
+    let mut outer = Vec::new();
+    for element in game.elements() {
+        let line = current.map(|line: usize| &mut lines[line]);
+        let is_first = line.as_ref().is_some_and(|line| line.moves.len() == 1);
+        match (element, line) {
+            (Element::Move(mv), Some(line)) => line.moves.push(mv),
+            (Element::Nag(nag), Some(line)) => line.is_marked |= is_first && GOOD.contains(&nag),
+            (Element::NullMove, _) => current = None,
+            (Element::VariationBegin, _) => {
+                outer.push(current);
+                current = is_first.then_some(lines.len());
+                if is_first {
+                    lines.push(Line::default());
+                }
+            }
+            (Element::VariationEnd, _) => current = outer.pop().flatten(),
+            _ => {}
+        }
+    }
+    lines.retain(|line| !line.moves.is_empty());
+    lines
+}
+
+/// Sets `bm` and `pv`. Unmarked moves beside a command are not best moves.
+fn set_moves(record: &mut EpdRecord, lines: &[Line], has_command: bool) {
+    let Ok(playable) = Playable::new(record.position()) else { return };
+    let takes_all = !has_command && !lines.iter().any(|line| line.is_marked);
+    let best = lines.iter().filter(|line| takes_all || line.is_marked);
+    let best = best.flat_map(|line| operands(playable, &line.moves[..1])).collect();
+    let is_pv = |line: &&Line| line.moves.len() > 1 || !takes_all && !line.is_marked;
+    let pv = lines.iter().find(is_pv);
+    let pv = pv.map(|line| operands(playable, &line.moves)).unwrap_or_default();
+    set(record, Opcode::BM, best);
+    set(record, Opcode::PV, pv);
+}
+
+/// The moves of a line as operands.
+fn operands(mut playable: Playable, line: &[Move]) -> Vec<Operand> {
+    let mut operands = Vec::new();
+    for &mv in line {
+        operands.push(Operand::Move { mv, san: san::format(&playable, mv) });
+        playable = playable.after(mv);
+    }
+    operands
 }

@@ -221,7 +221,7 @@ class Library:
     @overload
     def explore(
         self,
-        position: _Table,
+        position: _Table | list[_Position] | tuple[_Position, ...],
         on: str | None = None,
         *,
         sort: _Sort = "games",
@@ -232,7 +232,7 @@ class Library:
         """The moves of a position with the results of their games; None if the library lacks the
         position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
 
-        `position` can also be a table or a column of Arrow, as for `lookup`. Then the result has a row for each
+        `position` can also be a table, a column of Arrow or a list of positions, as for `lookup`. Then the result has a row for each
         move, with the number of its query; positions without moves in the library have no rows. `games` are those
         with a known result, and `score` is White's share of their points, 0 to 1. The columns `reached` and `ce` need
         `children=True`.

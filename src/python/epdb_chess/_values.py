@@ -143,8 +143,8 @@ class ReadReport:
     `rejected` counts lines and games that could not be read, `cut_short` games that end before an illegal
     move, and `left_out` records and games that `where` excludes. `warnings` and `errors` count findings by
     code. Positions of variations and after null moves, and evaluations in comments that could not be read,
-    are counted too. `complete` is true if everything was read to its end. `first` has the first finding of each
-    code, with its place.
+    are counted too. `complete` is true if everything was read to its end and no game was cut short. `first` has the
+    first finding of each code, with its place.
     """
 
     rows: int

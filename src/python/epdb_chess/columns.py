@@ -42,7 +42,8 @@ The default columns are `fen`, `key`, `cp`, `mate`, `depth`, `knodes`, `move`, `
   `fen`: text. The fields of FEN: six fields if both counters are known, otherwise four. Castling rights have the
       letters of the record: those of X-FEN, or of Shredder-FEN.
   `board`: binary. The packed board, see chess.md. Boards of more than 32 pieces are longer than the others.
-  `key`: uint64. The position key, see chess.md.
+  `key`: uint64. The position key, see chess.md. In texts, such as those of `epdb table`, it has 16 hexadecimal
+      digits; `('0x' \. \. key)::ubigint` of DuckDB converts them.
   `polyglot_key`: uint64. The key of a Polyglot book. It may differ from `key` because Polyglot counts an en passant
       square next to an enemy pawn even if the capture is illegal.
   `cp`: int32. The evaluation in centipawns, from `ce`; null if it is a mate.
@@ -120,7 +121,8 @@ There is one row for each game. Variations, comments and NAGs are not in this ta
   Column: Type. Meaning.
   `Event`, `Site`, `Date`, `Round`, `White`, `Black`, `Result`, `WhiteElo`, `BlackElo`, `WhiteTitle`, `BlackTitle`,
       `ECO`, `Opening`, `TimeControl`, `Termination`, `UTCDate`, `UTCTime`: name. The value of the tag.
-  `white_elo`, `black_elo`: int16. The ratings, if the tags are numbers.
+  `white_elo`, `black_elo`: int16. The ratings, if the tags are numbers. `WhiteElo` and `BlackElo` are the texts of
+      the tags.
   `date`: date32. The tag `Date`, or else `UTCDate`; null if it has no day.
   `base_s`, `increment_s`: int32. The seconds of a `TimeControl` such as `180+2` or `600`.
   `plies`: int32. The number of moves, with null moves.
@@ -149,7 +151,7 @@ There is one row for each move of each position of a library. If the library was
 each move and group of games.
 
   Column: Type. Meaning.
-  `fen`: text. The four fields of EPD.
+  `fen`: text. The four fields of EPD, without counters.
   `key`: uint64. The position key.
   `uci`, `san`: text. The move in coordinates and in SAN.
   `white`, `draws`, `black`, `unknown`: int64. The number of games that White won, that were drawn, that Black won,

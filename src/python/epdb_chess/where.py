@@ -47,6 +47,7 @@ Tests of the board
   passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
                          squares; count(passed(white)) is their number
   iqp  iqp(white)        a side, or White, has this structure; `Structures` below lists all names
+  quiet                  the side to move is not in check, wins no piece by a capture at once, and cannot promote
   position('e4 c5')      this position, by moves or FEN. An en passant square counts only if a pawn can capture
                          there; epd == '...' compares the text
   flipcolor(E)           E as a whole, or its mirror image with swapped colours: pieces, sides, squares, moves, stm,
@@ -82,11 +83,11 @@ Tags of games
 Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
 A name that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
 counts as missing if its value is empty or ?.
-  White  Event  ECO ...       text
+  White  Event  ECO ...       text; Result is '1-0', '1/2-1/2', '0-1', '*' or '0-0'
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
-                              day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
-                              Date < '1992.06'. A comparison that depends on a missing part is
+                              day, 'YYYY.MM' for a month, or 'YYYY' for a year, also with - or /:
+                              Date == '1992', Date < '1992.06'. A comparison that depends on a missing part is
                               false: if Date is 1992.??.??, both Date < '1992.06' and
                               Date >= '1992.06' are false, but Date < '1993' is true.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
@@ -119,16 +120,16 @@ Fields that are not opcodes (also for table --columns and sort --by)
   balance      White's material minus Black's: queen 9, rook 5, 3, 3, pawn 1
   ep           en passant square, or '-'; in a game after every double step
   ep_legal     a pawn can legally capture en passant
-  castling     castling rights as in FEN, or '-'
+  castling     castling rights as in FEN: 'KQkq' in this order, or '-'
   ply          number of plies before the position, by the fullmove number
   line         line (or number of the record) in its source
   file         name of the source
   result       White's points: 1, 0.5 or 0; compare with these or with '1-0'
-  game         of a Parquet table of positions: the number of the game
+  game         number of the position's game, from 0: in Parquet and in 'table --positions'
   year         of a game: the year of Date, or else of UTCDate
   month        of a game: the month of the same date, 1 to 12
   day          of a game: the day of the same date, 1 to 31
-  speed        of a game: 'bullet', 'blitz', ... by TimeControl
+  speed        of a game: 'bullet', 'blitz' ... by TimeControl (see above)
   elo_min      of a game: the lower of WhiteElo and BlackElo
   elo_avg      of a game: the mean of WhiteElo and BlackElo
   plies        of a game: number of plies in its main line, with null moves
@@ -154,7 +155,7 @@ Fields that are not opcodes (also for table --columns and sort --by)
   elo          of a tally: mean rating of the side to move
   opp          of a tally: mean rating of the other side
   years        of a tally: first and last year
-  move         with 'table --rows moves': the move
+  move         with 'table --rows moves': the move; else that of sm
 
 Examples (in a shell, put the expression into quotes)
   pieces <= 7                                       endgames covered by tablebases
@@ -167,6 +168,7 @@ Examples (in a shell, put the expression into quotes)
   result == '1/2-1/2' && ce:white > 150             draws that White was winning
   eval_loss >= 300 && clock < 10                    blunders in time trouble
   White ~ '^Carlsen' && elo_min >= 2600             games of a player with strong opponents
+  moved('B') and on('p', 'h7') and line('Bxh7 Kxh7')games in which a bishop is sacrificed on h7
   Date >= '2020' && speed in ['rapid', 'classical'] games from 2020 on that are not too fast
 
 Structures
@@ -268,4 +270,9 @@ Material: tests without a side
       queen_ending = count('RBNrbn') == 0 && count('Q') >= 1 && count('q') >= 1
       yes  4k3/4q3/8/8/8/8/4QP2/4K3 w - -
       no   4k3/4r3/8/8/8/8/4QP2/4K3 w - -
+
+The side to move: a test without a side
+  quiet: the side to move is not in check, none of its pieces attacks an enemy piece that is worth more or not protected, and none of its pawns can promote; en passant and pins do not count
+      yes  4k3/4p3/3p4/5N2/8/8/5P2/4K3 w - -
+      no   4k3/8/3p4/5N2/8/8/5P2/4K3 w - -
 """

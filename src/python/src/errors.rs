@@ -103,9 +103,23 @@ fn exception(
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A message that names the help of Python instead of that of the program.
+/// Words of messages for the command line, and those for Python.
+const WORDS: [(&str, &str); 6] = [
+    ("`epdb help where`", "`help(epdb_chess.where)`"),
+    ("--score-view white", "label_view=\"white\""),
+    ("--score-view mover", "label_view=\"mover\""),
+    ("the expression of --where", "the expression `where`"),
+    ("give --force", "give force=True"),
+    ("give more --memory", "give more memory"),
+];
+
+/// A message that names the help and the arguments of Python instead of those of the program.
 pub(crate) fn for_python(message: &str) -> String {
-    message.replace("`epdb help where`", "`help(epdb_chess.where)`")
+    let mut message = message.to_string();
+    for (word, replacement) in WORDS {
+        message = message.replace(word, replacement);
+    }
+    message
 }
 
 /// Converts the errors of the library in a result.

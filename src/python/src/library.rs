@@ -350,7 +350,7 @@ impl Library {
     /// The moves of a position with the results of their games; None if the library lacks the
     /// position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
     ///
-    /// `position` can also be a table or a column of Arrow, as for `lookup`. Then the result has a row for each
+    /// `position` can also be a table, a column of Arrow or a list of positions, as for `lookup`. Then the result has a row for each
     /// move, with the number of its query; positions without moves in the library have no rows. `games` are those
     /// with a known result, and `score` is White's share of their points, 0 to 1. The columns `reached` and `ce` need
     /// `children=True`.
@@ -373,7 +373,8 @@ impl Library {
             min_games,
             ..Default::default()
         };
-        if on.is_some() || is_arrow(position)? {
+        let is_list = position.is_instance_of::<PyList>() || position.is_instance_of::<PyTuple>();
+        if on.is_some() || is_list || is_arrow(position)? {
             let exploration = PositionExploration::new(options, children).or_raise(py)?;
             let answers = self.answers(Box::new(exploration), position, on)?;
             return Ok(Some(Bound::new(py, answers)?.into_any()));

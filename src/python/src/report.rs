@@ -130,7 +130,7 @@ pub(crate) fn report_object<'py>(
         report.summary.variation_positions,
         report.summary.null_move_positions,
         report.summary.unread_evaluations,
-        is_complete,
+        is_complete && report.cut_short == 0,
         report.findings.iter().map(|(code, found)| (*code, shown(found))).into_py_dict(py)?,
     );
     read_report_class(py)?.call1(fields)

@@ -206,13 +206,18 @@ impl Arbiter {
     }
 
     /// Takes a fault of a client, which says that it cannot go on. The client loses its game, but
-    /// may play the next one.
+    /// may play the next one. Its program has crashed or hangs, unless the fault names an illegal move.
     fn hear_fault(&mut self, seat: usize, reason: Option<String>) {
         let reason = reason.unwrap_or_else(|| "it says no reason".into());
         let what = format!("{} cannot go on: {reason}", self.name(seat));
         self.tell(what.clone());
         if self.game_of(seat).is_some() {
-            self.note_infraction(seat, &what)
+            let termination = if what.contains(codes::E_MOVE_ILLEGAL) {
+                Termination::RulesInfraction
+            } else {
+                Termination::Abandoned
+            };
+            self.lose(seat, termination, &what)
         } else {
             self.close(seat)
         }
@@ -231,7 +236,7 @@ impl Arbiter {
     fn refuse_move(&mut self, seat: usize, error: &WireError) {
         self.send_fault(seat, error);
         let why = format!("{}: {error}", self.name(seat));
-        self.note_infraction(seat, &why);
+        self.lose(seat, Termination::RulesInfraction, &why);
     }
 
     fn hear_reply(&mut self, at: Duration, seat: usize, reply: &Reply) {
@@ -288,9 +293,9 @@ impl Arbiter {
         }
     }
 
-    /// Handles a breach of the rules by a client. If a supervisor is present, the supervisor
+    /// Ends the game of a client that broke the rules or cannot go on. If a supervisor is present, the supervisor
     /// decides; otherwise the client loses its game.
-    fn note_infraction(&mut self, seat: usize, why: &str) {
+    fn lose(&mut self, seat: usize, termination: Termination, why: &str) {
         if self.seats[seat].state == SeatState::Thinking {
             self.seats[seat].state = SeatState::Waiting;
         }
@@ -305,7 +310,7 @@ impl Arbiter {
             return;
         }
         let (result, rest) = game.loss_of(game.color_of(seat));
-        let outcome = Outcome { result, termination: Termination::RulesInfraction };
+        let outcome = Outcome { result, termination };
         self.finish(number, outcome, &format!("{why}{rest}"));
     }
 

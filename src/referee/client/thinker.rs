@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::board::{GameBoard, Place};
-use crate::wire::SearchReport;
+use crate::wire::{SearchReport, WireError};
 use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::{Counters, EpdRecord, Operand, Position};
-use epdb_engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime, SearchLimits};
+use epdb_chess::text::codes;
+use epdb_engine::{
+    Answer, Clock, Engine, EngineError, EngineErrorKind, EngineSpec, MoveTime, SearchLimits,
+};
 
 /// A move to be found.
 #[derive(Clone, Debug)]
@@ -155,10 +158,13 @@ impl Thinker for EngineThinker {
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String> {
         let answer = self.search(turn, interrupt).map_err(|error| {
             self.engine = None;
-            error.to_string()
+            match error.kind {
+                EngineErrorKind::IllegalMove(_) => illegal(error),
+                _ => error.to_string(),
+            }
         })?;
         let Operand::Move { mv, .. } = answer.best else {
-            return Err(format!("the engine's move `{}` is not legal", answer.best_word));
+            return Err(illegal(EngineErrorKind::IllegalMove(answer.best_word)));
         };
         let search = report(&turn.board.playable(), &answer);
         self.unreadable = answer.unreadable;
@@ -173,6 +179,11 @@ impl Thinker for EngineThinker {
         self.has_remarked = true;
         Some(unreadable)
     }
+}
+
+/// The reason of a fault about an illegal move. By its code, the referee tells it from a crash.
+fn illegal(error: impl ToString) -> String {
+    WireError::new(codes::E_MOVE_ILLEGAL, error.to_string()).to_string()
 }
 
 /// The start of a game as a record with its counters.

@@ -146,7 +146,7 @@ impl Referee {
         let of_log = recovered.arbiter.tournament();
         if !of_log.has_same_games(tournament) {
             let differences = recovered.settings.difference(settings);
-            let [log, games] = [&of_log.log, &of_log.pgn].map(|path| path.display());
+            let [log, games] = [&tournament.log, &tournament.pgn].map(|path| path.display());
             return Err(Error::new(format!(
                 "the log of a tournament with other settings: {differences}; to go on, use the settings of the \
                  log; to start over, move {log} and {games} away"

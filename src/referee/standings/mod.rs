@@ -14,6 +14,7 @@ use super::settings::Tournament;
 use super::sprt::SprtState;
 use super::strength::{Strength, strength};
 use epdb_chess::model::GameResult;
+use epdb_library::forfeits::Forfeits;
 
 /// The table of a tournament. Players are sorted by points, then by Sonneborn-Berger score, then by wins,
 /// then as in the settings.
@@ -63,6 +64,8 @@ pub struct Row {
     pub unknown: u32,
     /// Games with White and with Black.
     pub colors: [u32; 2],
+    /// Games lost for another reason than the rules of chess.
+    pub forfeits: Forfeits,
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
     /// The strength against all opponents together. It is computed from pairs of games or, if there
@@ -98,6 +101,12 @@ impl Standings {
             let [white, black] = halves(outcome.result);
             rows[pairing.white].add(0, pairing.black, white);
             rows[pairing.black].add(1, pairing.white, black);
+            let loser = match outcome.result {
+                GameResult::WhiteWins => pairing.black,
+                GameResult::BlackWins => pairing.white,
+                GameResult::Draw | GameResult::Unknown => continue,
+            };
+            rows[loser].forfeits.add(outcome.termination.as_str());
         }
         count_pairs(&mut rows, done);
         let points: Vec<u32> = rows.iter().map(|row| row.half_points).collect();
@@ -161,6 +170,7 @@ impl Row {
             results: [0; 3],
             unknown: 0,
             colors: [0; 2],
+            forfeits: Forfeits::default(),
             pairs: [0; 5],
             strength: None,
             against: vec![Vec::new(); players],

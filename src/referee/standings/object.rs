@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Row, Standings};
 use crate::strength::Estimate;
+use epdb_library::forfeits::Forfeits;
 
 /// Results of a player.
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -32,6 +33,8 @@ pub struct StandingsObject<'s> {
     pub byes: f64,
     /// The sum, over all games, of the player's points in the game times the final points of the opponent.
     pub sonneborn_berger: f64,
+    /// Games lost for another reason than the rules of chess.
+    pub forfeits: Forfeits,
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
     /// The difference in Elo to the opponents; null if it is unbounded.
@@ -91,6 +94,7 @@ impl Standings {
             black: row.colors[1],
             byes: f64::from(row.bye_half_points) / 2.0,
             sonneborn_berger: row.sonneborn_berger as f64 / 4.0,
+            forfeits: row.forfeits,
             pairs: row.pairs,
             elo: elo.value,
             elo_error: elo.error,

@@ -10,11 +10,14 @@ const MAX_RESULTS: usize = 8;
 
 impl Display for Standings {
     /// Writes the cross table: `1`, `=` and `0` are games won, drawn and lost; `*` is a game
-    /// without a result.
+    /// without a result. A line follows for each player that crashed, overstepped its time or made an illegal move.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = vec![self.head()];
         lines.extend(self.rows.iter().map(|row| self.line(row)));
         f.write_str(&aligned(&lines))?;
+        for row in self.rows.iter().filter(|row| !row.forfeits.is_empty()) {
+            writeln!(f, "{} lost {}", self.names[row.player], row.forfeits)?;
+        }
         match &self.sprt {
             Some(state) => writeln!(f, "{state}"),
             None => Ok(()),

@@ -43,7 +43,7 @@ pub use games::GameTable;
 pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
 pub use moves::MoveRows;
 pub use moves::MoveTable;
-pub use records::{GameCounter, RecordRows};
+pub use records::RecordRows;
 pub use records::{RecordTable, Row};
 pub use row::CellWriter;
 pub use table::Batch;

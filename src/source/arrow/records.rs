@@ -618,33 +618,3 @@ fn write_operands(operands: &[Operand], out: &mut Vec<u8>) {
         operand.write_to(out);
     }
 }
-
-/// Numbers the games of positions. A game has the place of its first line, and its positions come in
-/// the order of play.
-#[derive(Clone, Debug, Default)]
-pub struct GameCounter {
-    /// The place and the ply of the last position.
-    last: Option<(Place, (i128, Color))>,
-    games: u64,
-}
-
-impl GameCounter {
-    /// A counter whose first game has this number.
-    pub const fn starting_at(first: u64) -> GameCounter {
-        GameCounter { last: None, games: first }
-    }
-
-    /// The number of the game of the next position.
-    pub fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
-        let number = record.integer(Opcode::FMVN).unwrap_or(0);
-        let ply = (number, record.position().turn());
-        match &mut self.last {
-            Some((last, before)) if last == place && ply > *before => *before = ply,
-            last => {
-                *last = Some((place.clone(), ply));
-                self.games += 1;
-            }
-        }
-        self.games - 1
-    }
-}

@@ -1,14 +1,15 @@
 //! Lines of `lichess_db_eval.jsonl`:
-//! `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`.
+//! `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`; and rows of `epdb table` in JSON:
+//! `{"fen":…,"ce":…}`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use super::{Part, put, shown};
-use epdb_chess::model::score::Evaluation;
+use epdb_chess::model::score::{Evaluation, Score};
 use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
 use epdb_chess::text::epd::{self, Line};
 use epdb_chess::text::{Diagnostic, ParseOptions, ScoreView, codes};
@@ -19,7 +20,10 @@ struct Evaluated<'l> {
     #[serde(borrow)]
     fen: Cow<'l, str>,
     #[serde(borrow)]
-    evals: Vec<Analysis<'l>>,
+    evals: Option<Vec<Analysis<'l>>>,
+    /// `ce`, or null.
+    #[serde(default, deserialize_with = "present")]
+    ce: Option<Option<i64>>,
     #[serde(flatten)]
     others: Others,
 }
@@ -49,11 +53,17 @@ struct Variation<'l> {
 /// Unknown members.
 type Others = BTreeMap<String, IgnoredAny>;
 
+/// A member that is present, even if it is null.
+fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Option<i64>>, D::Error> {
+    Option::deserialize(member).map(Some)
+}
+
 impl Evaluated<'_> {
     /// The names of unknown members at any level.
     fn unknown(&self) -> BTreeSet<&str> {
-        let variations = self.evals.iter().flat_map(|analysis| &analysis.pvs);
-        let analyses = self.evals.iter().map(|analysis| &analysis.others);
+        let evals = self.evals.iter().flatten();
+        let variations = evals.clone().flat_map(|analysis| &analysis.pvs);
+        let analyses = evals.map(|analysis| &analysis.others);
         let all = analyses.chain(variations.map(|variation| &variation.others));
         all.chain([&self.others]).flat_map(BTreeMap::keys).map(String::as_str).collect()
     }
@@ -79,9 +89,20 @@ pub(crate) fn parse_line(
         let message = format!("member {} is unknown: it is left out", shown(name.as_bytes()));
         warnings.push(whole.warning(codes::W_LINE_COLUMN, message));
     }
-    let Evaluated { fen, evals, .. } = evaluated;
+    let Evaluated { fen, evals, ce, .. } = evaluated;
     let fen = Part::new(line, fen.as_bytes());
     let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
+    let number = |value| vec![Operand::Integer(value)];
+    if let Some(ce) = ce {
+        let Some(ce) = ce.map(i128::from) else { return Ok(Line::Record(record)) };
+        Score::from_ce(ce)
+            .map_err(|error| whole.error(codes::E_EPD_RANGE, format!("ce {ce}: {error}")))?;
+        put(&mut record, Opcode::CE, number(ce));
+        return Ok(Line::Record(record));
+    }
+    let evals = evals.ok_or_else(|| {
+        whole.error(codes::E_LINE_JSON, "no evaluated position: missing field `evals` or `ce`")
+    })?;
     let Some((best, variation)) = deepest(&evals) else {
         return Err(whole.error(codes::E_LINE_JSON, "expected an evaluation in evals"));
     };
@@ -90,7 +111,6 @@ pub(crate) fn parse_line(
     let moves = place.read_moves(record.position(), warnings);
     let ce = ce_of(variation, &record, options.score_view)
         .map_err(|message| place.error(codes::E_EPD_RANGE, message))?;
-    let number = |value| vec![Operand::Integer(value)];
     if let Some(depth) = best.depth {
         put(&mut record, Opcode::ACD, number(depth.into()));
     }

@@ -1,9 +1,9 @@
 //! Tables of evaluated positions: with the columns `FEN` and `Evaluation`, as on Kaggle, or with the
-//! columns that lichess publishes on Hugging Face.
+//! columns that lichess publishes on Hugging Face, or with the column `ce`, as of `epdb table`.
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};
-use epdb_chess::model::score::Evaluation;
+use epdb_chess::model::score::{Evaluation, Score};
 use epdb_chess::model::{Color, Opcode, Operand};
 use epdb_chess::text::epd::Line;
 use epdb_chess::text::{Diagnostic, ParseOptions, ScoreView, codes, fen};
@@ -14,7 +14,8 @@ const MATE: usize = 2;
 const LINE: usize = 3;
 const DEPTH: usize = 4;
 const KNODES: usize = 5;
-const NAMES: [&str; 6] = ["FEN", "Evaluation", "mate", "line", "depth", "knodes"];
+const CE: usize = 6;
+const NAMES: [&str; 7] = ["FEN", "Evaluation", "mate", "line", "depth", "knodes", "ce"];
 /// Other names of the score.
 const SCORES: [(&str, usize); 3] =
     [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION)];
@@ -32,7 +33,8 @@ pub(crate) static TABLE: TableKind = TableKind {
 
 /// True if a header names a column of scores.
 pub(super) fn has_score(fields: &[Field<'_>]) -> bool {
-    let names = SCORES.iter().map(|(name, _)| *name).chain([NAMES[EVALUATION], NAMES[MATE]]);
+    let names =
+        SCORES.iter().map(|(name, _)| *name).chain([NAMES[EVALUATION], NAMES[MATE], NAMES[CE]]);
     names.into_iter().any(|name| fields.iter().any(|field| field.is_named(name)))
 }
 
@@ -42,10 +44,11 @@ fn view_of(columns: &Columns) -> Option<ScoreView> {
     columns.has(LINE).then_some(ScoreView::White)
 }
 
-/// True if a table has scores and does not say from whose view they are.
+/// True if a table has scores and does not say from whose view they are. `ce` is that of the side to move.
 pub(crate) fn needs_view(start: &[u8]) -> bool {
     let columns = TABLE.columns(start);
-    (columns.has(EVALUATION) || columns.has(MATE)) && view_of(&columns).is_none()
+    let has_score = columns.has(EVALUATION) || columns.has(MATE);
+    has_score && !columns.has(CE) && view_of(&columns).is_none()
 }
 
 /// Parses a line; the header is a comment. If the table does not say from whose view its scores are,
@@ -64,26 +67,14 @@ pub(crate) fn parse_line(
     let get = |column| columns.get(&fields, column).filter(|field| !field.is_missing());
     let position = columns.required(&whole, &fields, FEN)?.part();
     let mut record = position.read_position(fen::parse_line, options.profile, warnings)?;
-    let is_whites = options.score_view.or(view_of(columns)) == Some(ScoreView::White);
-    let is_opponents = is_whites && record.position().turn() == Color::Black;
-    let evaluation = match (get(EVALUATION), get(MATE)) {
-        (Some(field), None) => Some((field, evaluation(field)?)),
-        (None, Some(field)) => Some((field, Evaluation::Mate(integer(field, NAMES[MATE])?))),
-        (Some(_), Some(field)) => {
-            let message = "expected one of a score and a mate, found both";
-            return Err(field.part().error(codes::E_LINE_CSV, message));
-        }
-        (None, None) if columns.has(EVALUATION) || columns.has(MATE) => {
-            let empty = columns.get(&fields, EVALUATION).or(columns.get(&fields, MATE));
-            return Err(empty.map_or(whole, Field::part).error(codes::E_LINE_CSV, NO_SCORE));
-        }
-        (None, None) => None,
+    let ce = if columns.has(CE) {
+        get(CE).map(own_ce).transpose()?
+    } else {
+        let is_whites = options.score_view.or(view_of(columns)) == Some(ScoreView::White);
+        let is_opponents = is_whites && record.position().turn() == Color::Black;
+        ce_of_score(columns, &whole, &fields, is_opponents)?
     };
-    if let Some((field, evaluation)) = evaluation {
-        let ce = evaluation.ce(is_opponents).map_err(|_| {
-            let message = format!("Evaluation {}: expected {RANGE}", shown(&field.text));
-            field.part().error(codes::E_EPD_RANGE, message)
-        })?;
+    if let Some(ce) = ce {
         put(&mut record, Opcode::CE, vec![Operand::Integer(ce.into())]);
     }
     let numbers = [
@@ -104,6 +95,45 @@ pub(crate) fn parse_line(
         put(&mut record, Opcode::PV, moves);
     }
     Ok(Line::Record(record))
+}
+
+/// The value of `ce` in a field.
+fn own_ce(field: &Field<'_>) -> Result<i32, Diagnostic> {
+    let ce = integer(field, NAMES[CE])?;
+    match Score::from_ce(ce.into()) {
+        Ok(_) => Ok(ce as i32),
+        Err(error) => {
+            let message = format!("ce {}: {error}", shown(&field.text));
+            Err(field.part().error(codes::E_EPD_RANGE, message))
+        }
+    }
+}
+
+/// The score or the mate of a line as `ce`; `None` if the table has neither.
+fn ce_of_score(
+    columns: &Columns,
+    whole: &Part<'_>,
+    fields: &[Field<'_>],
+    is_opponents: bool,
+) -> Result<Option<i32>, Diagnostic> {
+    let get = |column| columns.get(fields, column).filter(|field| !field.is_missing());
+    let (field, evaluation) = match (get(EVALUATION), get(MATE)) {
+        (Some(field), None) => (field, evaluation(field)?),
+        (None, Some(field)) => (field, Evaluation::Mate(integer(field, NAMES[MATE])?)),
+        (Some(_), Some(field)) => {
+            let message = "expected one of a score and a mate, found both";
+            return Err(field.part().error(codes::E_LINE_CSV, message));
+        }
+        (None, None) if columns.has(EVALUATION) || columns.has(MATE) => {
+            let empty = columns.get(fields, EVALUATION).or(columns.get(fields, MATE));
+            return Err(empty.map_or(*whole, Field::part).error(codes::E_LINE_CSV, NO_SCORE));
+        }
+        (None, None) => return Ok(None),
+    };
+    evaluation.ce(is_opponents).map(Some).map_err(|_| {
+        let message = format!("Evaluation {}: expected {RANGE}", shown(&field.text));
+        field.part().error(codes::E_EPD_RANGE, message)
+    })
 }
 
 const NO_SCORE: &str = "no score: expected centipawns such as +56, or a mate such as #-3";

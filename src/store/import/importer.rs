@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::merge::merge;
 use super::resolve::Resolver;
 use super::sorted::{RunRecords, SortedRecords, run_buffer_bytes};
-use super::{ImportConflict, ImportOptions, ImportReport};
+use super::{AnalysisCounts, ImportConflict, ImportOptions, ImportReport};
 use crate::error::{Result as Inner, StoreError, damaged, guarded};
 use crate::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
 use crate::kept_games::NewGames;
@@ -69,8 +69,7 @@ pub struct Importer<S: Borrow<Store>> {
     /// The records that wait for the next commit; `None` if there are none.
     runs: Option<RunFile>,
     conflicts: Vec<ImportConflict>,
-    /// Number of merged records with two analyses.
-    analyses: u64,
+    analyses: AnalysisCounts,
     /// Change of the tally ledger in the next commit. The ledger has the origin of tallies and the
     /// digests of the counted games.
     ledger: Option<LedgerChange>,
@@ -196,7 +195,7 @@ impl<S: Borrow<Store>> Importer<S> {
             batch,
             runs,
             conflicts: Vec::new(),
-            analyses: 0,
+            analyses: AnalysisCounts::default(),
             ledger: None,
             games: NewGames::default(),
             failed: false,
@@ -622,7 +621,7 @@ fn merge_waiting(
         runs: Some(open_runs(store, &info.source, waiting)?),
         info,
         conflicts: Vec::new(),
-        analyses: 0,
+        analyses: AnalysisCounts::default(),
         ledger: None,
         games: NewGames::default(),
         failed: false,

@@ -154,6 +154,15 @@ pub struct ImportConflict {
     pub earlier: u64,
 }
 
+/// Numbers of merged records with two analyses. One of the two stayed ([`MergeRules::prefer`]).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct AnalysisCounts {
+    /// All of these records.
+    pub differing: u64,
+    /// Records whose earlier analysis was deeper and is lost.
+    pub deeper_replaced: u64,
+}
+
 /// Report of an import.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportReport {
@@ -161,9 +170,8 @@ pub struct ImportReport {
     pub counts: ImportCounts,
     /// The first 1000 conflicts of this run.
     pub conflicts: Vec<ImportConflict>,
-    /// Number of records of this run that were merged and whose analysis differed from that of the
-    /// earlier record. One of the two analyses stayed ([`MergeRules::prefer`]).
-    pub analyses: u64,
+    /// Records of this run that were merged and whose analysis differed from that of the earlier record.
+    pub analyses: AnalysisCounts,
     /// Import number of the first record that was read.
     pub first_import_number: u64,
 }

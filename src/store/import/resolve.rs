@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::batch::{Arena, Incoming};
-use super::{ImportConflict, OnDuplicate, Same};
+use super::{AnalysisCounts, ImportConflict, OnDuplicate, Same};
 use crate::error::{Result, damaged};
 use crate::journal::ImportCounts;
 use crate::overflow::Action;
 use epdb_chess::codec::record;
 use epdb_chess::model::EpdRecord;
-use epdb_chess::model::merge::{MergeRules, Merged, analyses_differ, merge};
+use epdb_chess::model::merge::{MergeRules, Merged, analyses_differ, depth, merge};
 
 /// Maximum number of records of a position with which the merging of a new record is tried. The
 /// earliest records are tried first.
@@ -50,20 +50,25 @@ pub(super) struct Resolver<'a> {
     pub(super) first_number: u64,
     pub(super) counts: ImportCounts,
     pub(super) conflicts: Vec<ImportConflict>,
-    /// Number of merged records whose analysis differed from that of the earlier record.
-    pub(super) analyses: u64,
+    pub(super) analyses: AnalysisCounts,
 }
 
 impl<'a> Resolver<'a> {
     /// The same rules for one block, without counts and conflicts.
     pub(super) fn for_block(&self) -> Resolver<'a> {
-        Resolver { counts: ImportCounts::default(), conflicts: Vec::new(), analyses: 0, ..*self }
+        Resolver {
+            counts: ImportCounts::default(),
+            conflicts: Vec::new(),
+            analyses: AnalysisCounts::default(),
+            ..*self
+        }
     }
 
     /// Adds the counts and conflicts of the next block.
     pub(super) fn add(&mut self, block: Resolver<'a>) {
         self.counts.add(&block.counts);
-        self.analyses += block.analyses;
+        self.analyses.differing += block.analyses.differing;
+        self.analyses.deeper_replaced += block.analyses.deeper_replaced;
         let room = MAX_CONFLICTS.saturating_sub(self.conflicts.len());
         self.conflicts.extend(block.conflicts.into_iter().take(room));
     }
@@ -248,11 +253,18 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Merges a record into this record, unless the two contradict each other. `analyses` counts the
-    /// merged records whose analyses differ.
-    fn absorb(&mut self, record: &EpdRecord, rules: &MergeRules, analyses: &mut u64) -> bool {
+    /// Merges a record into this record, unless the two contradict each other.
+    fn absorb(
+        &mut self,
+        record: &EpdRecord,
+        rules: &MergeRules,
+        analyses: &mut AnalysisCounts,
+    ) -> bool {
         let Merged::One(merged) = merge(&self.record, record, rules) else { return false };
-        *analyses += u64::from(analyses_differ(&self.record, record));
+        if analyses_differ(&self.record, record) {
+            analyses.differing += 1;
+            analyses.deeper_replaced += u64::from(depth(&merged) < depth(&self.record));
+        }
         self.changed |= merged != self.record;
         self.record = merged;
         true

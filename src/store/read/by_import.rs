@@ -17,8 +17,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 impl Reader {
     /// All records in order of their import numbers, without an index. All blocks are read several
     /// times. Each time, the next records are collected until the memory budget of the store is
-    /// used up. A record that is longer than the budget is returned alone. Damage is passed over: the first is an
-    /// error at the end.
+    /// used up. A record that is longer than the budget is returned alone.
     pub fn by_import(&self) -> ByImport<'_> {
         ByImport::new(self)
     }
@@ -38,6 +37,7 @@ pub struct ByImport<'r> {
     /// The lowest import number of the next window.
     from: u64,
     ended: bool,
+    passes_damage: bool,
     /// The damage that was passed over.
     damage: Option<StoreError>,
 }
@@ -58,7 +58,24 @@ impl<'r> ByImport<'r> {
         let next = 0;
         let given = 0;
         let from = 0;
-        ByImport { reader, taken, window, next, given, from, ended: false, damage: None }
+        ByImport {
+            reader,
+            taken,
+            window,
+            next,
+            given,
+            from,
+            ended: false,
+            passes_damage: false,
+            damage: None,
+        }
+    }
+
+    /// Passes over damage, which becomes an error at the end. So who stops early may miss records without an
+    /// error.
+    pub fn past_damage(mut self) -> ByImport<'r> {
+        self.passes_damage = true;
+        self
     }
 
     /// The next record; `None` at the end and after an error.
@@ -96,10 +113,15 @@ impl<'r> ByImport<'r> {
         let likely = self.window.likely_numbers(meta);
         self.window.begin(self.from, self.from.saturating_add(likely));
         let mut records = self.reader.by_key();
+        if self.passes_damage {
+            records = records.past_damage();
+        }
         while let Some(record) = records.next_encoded() {
             match record {
                 Ok(record) => self.window.add_if_inside(record.number(), record.bytes()),
-                Err(error @ StoreError::Damaged { .. }) => self.damage = Some(error),
+                Err(error @ StoreError::Damaged { .. }) if self.passes_damage => {
+                    self.damage = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -1,6 +1,5 @@
 //! All records in order of their keys. All blocks and chunks are read. At the end their totals are
-//! compared with the meta row (the header of the store), so that no record is lost silently. Damage is an error
-//! at the end too: what is sound comes first.
+//! compared with the meta row (the header of the store), so that no record is lost silently.
 
 use std::fmt;
 use std::ops::Range;
@@ -26,6 +25,7 @@ pub struct ByKey<'r> {
     block: Option<OpenBlock<'r>>,
     overflow: Option<OverflowRecords>,
     found: Totals,
+    passes_damage: bool,
     /// The first damage that was passed over.
     damage: Option<StoreError>,
 }
@@ -146,7 +146,7 @@ impl OpenBlock<'_> {
 
 impl Reader {
     /// All records, in order of position key, packed board and import number. At the end the totals
-    /// are compared with those in the header of the store. Damage is passed over: the first is an error at the end.
+    /// are compared with those in the header of the store.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
         ByKey {
@@ -155,6 +155,7 @@ impl Reader {
             block: None,
             overflow: None,
             found,
+            passes_damage: false,
             damage: None,
         }
     }
@@ -195,13 +196,19 @@ impl Reader {
     }
 }
 
-impl ByKey<'_> {
+impl<'r> ByKey<'r> {
+    /// Passes over damage, which becomes an error at the end. So who stops early may miss records without an
+    /// error.
+    pub fn past_damage(self) -> ByKey<'r> {
+        ByKey { passes_damage: true, ..self }
+    }
+
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
     /// The errors of [`Matches::next_encoded`](crate::Matches::next_encoded). After the last record,
-    /// [`StoreError::Damaged`] if something was damaged, or if the totals of the records differ from those in the
-    /// header of the store.
+    /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
+    /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         let (import_number, place) = match self.next_sound() {
             Ok(next) => next?,
@@ -222,7 +229,7 @@ impl ByKey<'_> {
         while !self.is_over() {
             let record = self.advance();
             match self.reader.intact(record) {
-                Err(error @ StoreError::Damaged { .. }) => {
+                Err(error @ StoreError::Damaged { .. }) if self.passes_damage => {
                     self.damage.get_or_insert(error);
                     self.pass_over_damage();
                 }

@@ -330,7 +330,7 @@ impl Layout<'_> {
             return self.line_comments(text);
         }
         self.open(b'{');
-        for word in text.split(' ') {
+        for word in words(text) {
             if (word.starts_with('%') || word == "[Event") && !self.is_open {
                 // A blank keeps the word away from the start of a line, where it would be read as
                 // an escape or as the next game.
@@ -349,7 +349,7 @@ impl Layout<'_> {
         if self.after_line_comment {
             self.line(&["{}"]);
         }
-        let mut words = text.split(' ').peekable();
+        let mut words = words(text).peekable();
         while let Some(first) = words.next() {
             let mut line = format!(";{first}");
             let mut width = line.chars().count();
@@ -368,6 +368,31 @@ impl Layout<'_> {
         self.end_line();
         self.out.push(b'\n');
     }
+}
+
+/// The words of a comment, between which a line may end. A command such as `[%eval 1.56,10]` is one word, because
+/// many readers search it in one line.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = end_of_word(text);
+        rest = text.get(end + 1..);
+        Some(&text[..end])
+    })
+}
+
+fn end_of_word(text: &str) -> usize {
+    let blank_after = |at: usize| text[at..].find(' ').map_or(text.len(), |blank| at + blank);
+    let mut end = blank_after(0);
+    while let Some(open) = text[..end].rfind("[%")
+        && !text[open..end].contains(']')
+        && let Some(length) = text[open..].find(']')
+        && open + length < WIDTH
+    {
+        end = blank_after(open + length);
+    }
+    end
 }
 
 /// Whether a byte continues a character of UTF-8.

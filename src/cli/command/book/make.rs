@@ -12,7 +12,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_binary_output, print_line};
 use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::Reading;
-use crate::cli::terminal::{many, note};
+use crate::cli::terminal::{many, note, print_error};
 use epdb_base::new_file::folder_of;
 use epdb_chess::codec::polyglot::{Book, Writer};
 use epdb_chess::codec::record;
@@ -129,25 +129,38 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     }
     let mut writer = Writer::new(output);
     let mut positions = 0_u64;
-    maker.finish(&mut |entries| {
+    let rare = maker.finish(&mut |entries| {
         positions += u64::from(!entries.is_empty());
         Ok(writer.write_position(entries)?)
     })?;
+    let limit = many(args.min_games, "game");
+    let left_out = format!("{} in fewer than {limit} (--min-games)", many(rare, "move"));
+    let score = match args.min_score {
+        0.0 => "without points".to_string(),
+        share => format!("with less than {}% of the points (--min-score)", 100.0 * share),
+    };
+    let reason = format!(
+        "{left_out} and all moves {score} are left out; --repertoire takes the moves of a repertoire"
+    );
     let entries = writer.entries();
-    writer.finish()?.finish()?;
-    report_made(args, entries, positions)?;
-    if entries == 0 {
-        let score = match args.min_score {
-            0.0 => String::new(),
-            share => format!(" with {}% of the points (--min-score)", 100.0 * share),
-        };
-        note!(
-            "epdb: the book is empty: no move was played in {} (--min-games){score}; records of a \
-             repertoire take --repertoire",
-            many(args.min_games, "game")
-        );
+    let written = finish_book(writer, &reason)?;
+    if entries > 0 {
+        report_made(args, entries, positions)?;
+        if rare > 0 {
+            note!("epdb: {left_out} left out");
+        }
     }
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(written))
+}
+
+/// Completes a book. A book without an entry is not written, because it would replace a good one.
+fn finish_book(writer: Writer<Output>, reason: &str) -> anyhow::Result<Outcome> {
+    if writer.entries() == 0 {
+        print_error(&format!("the book would be empty, so nothing is written: {reason}"));
+        return Ok(Outcome::Different);
+    }
+    writer.finish()?.finish()?;
+    Ok(Outcome::Done)
 }
 
 fn report_made(args: &MakeArgs, entries: u64, positions: u64) -> anyhow::Result<()> {
@@ -174,9 +187,11 @@ fn of_repertoire(
         writer.write(entry)?;
     }
     let entries = writer.entries();
-    writer.finish()?.finish()?;
-    report_made(args, entries, lines.len() as u64)?;
-    diagnostics.finish()
+    let written = finish_book(writer, "the repertoire has no move of this side")?;
+    if entries > 0 {
+        report_made(args, entries, lines.len() as u64)?;
+    }
+    Ok(diagnostics.finish()?.and(written))
 }
 
 /// Merge several books into one
@@ -219,7 +234,7 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
     let mut writer = Writer::new(open_binary_output(&args.output, "an opening book")?);
     whole.entries().iter().try_for_each(|entry| writer.write(entry))?;
     let entries = writer.entries();
-    writer.finish()?.finish()?;
+    let written = finish_book(writer, "no book has an entry")?;
     let what = if args.first { "taken from the first" } else { "added up" };
     let entries = many(entries, "entry");
     let shared = many(shared, "position");
@@ -227,5 +242,5 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
     if scaled > 0 {
         note!("epdb: the weights of {} were brought down to 65535", many(scaled, "position"));
     }
-    Ok(Outcome::Done)
+    Ok(written)
 }

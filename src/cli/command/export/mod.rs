@@ -174,7 +174,7 @@ fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcom
     let mut sound = 0;
     let mut write = |stored: Result<StoredRecord, StoreError>| {
         let StoredRecord { import_number, record } = match stored {
-            // It comes after all sound records.
+            // Damage comes after all sound records.
             Err(StoreError::Damaged { .. }) => {
                 return Ok(diagnostics.damaged(&name, &Damage::of_store(reader.len() - sound))?);
             }
@@ -185,8 +185,8 @@ fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcom
         if wanted.takes(&record, &place) { output.write(&record) } else { Ok(()) }
     };
     match args.sort {
-        Order::Import => reader.by_import().try_for_each(&mut write)?,
-        Order::Key => reader.by_key().try_for_each(&mut write)?,
+        Order::Import => reader.by_import().past_damage().try_for_each(&mut write)?,
+        Order::Key => reader.by_key().past_damage().try_for_each(&mut write)?,
     }
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))

@@ -222,7 +222,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
 
 /// Checks that the first file is a store, or can become one.
 fn check_places(args: &Args) -> anyhow::Result<()> {
-    places::refuse_as_input(&args.store, &args.files)?;
+    places::refuse_as_input(&args.store, &args.files, "name another input")?;
     if !args.tally && args.counting.is_given() {
         let text = "counting options need --tally: add it, or omit them";
         return Err(Usage(text.into()).into());
@@ -332,12 +332,13 @@ fn print_report(
             line_of(conflict.earlier)
         );
     }
-    let analyses = args.merge.shown_analyses();
+    let analyses = args.merge.shown_analyses("two analyses");
     let others = [
         (counts.dropped, "left out as duplicates"),
         (counts.replaced, "replaced"),
         (counts.merged, "merged into earlier ones"),
-        (report.analyses, analyses.as_str()),
+        (report.analyses.differing, analyses.as_str()),
+        (report.analyses.deeper_replaced, "that replaced a deeper one"),
         (counts.conflicts, "in conflict and kept"),
     ];
     let others = listed_counts(&others);

@@ -2,6 +2,7 @@
 
 mod total;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,26 +20,26 @@ use crate::cli::{columns, json};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::pgn;
 use epdb_library::expression::{Expression, ExpressionError};
-use epdb_library::openings::{Opening, Openings};
+use epdb_library::forfeits::Forfeits;
+use epdb_library::game_tag::PlayerSearch;
+use epdb_library::openings::{MatchResults, Opening, OpeningResults, Openings};
 use epdb_library::value::EvalContext;
 use epdb_referee::Sprt;
 use total::Total;
 
 /// Show the results of games by opening, and the Elo of a match
 ///
-/// The opening of a game is the position of its FEN tag. Without this tag, it is the last position of the
-/// main line that is also in the book (--book), or else the usual start position.
+/// The opening of a game is the position of its FEN tag. Without it, it is the last position of the
+/// main line that is also in the book (--book), else the start position. -o writes the openings.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score; the share of
-/// draws; and the pentanomial: the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points for the player whom the
-/// games name first. A pair is two games of one opening between the same players with the colours swapped.
-/// Openings of the book come first, in the order of the book.
+/// draws; and the pentanomial: the numbers of pairs with 0, 0.5, 1, 1.5 and 2 points for the first player. A
+/// pair is two games of one opening between the same players with the colours swapped.
 ///
-/// If all games are between the same two players, the output names both, the first is White of the first game,
-/// and the last lines are the total of the match: Elo and normalized Elo with their 95 % intervals, the
-/// likelihood of superiority (LOS) and, with --sprt, the LLR, by pairs or, if there are none, by games.
-///
-/// With -o, the openings are written: the records of the book, or else the start positions.
+/// In a match of two players, the first one is White of the game with the lowest number in its tag Round,
+/// otherwise of the first game. The total follows: Elo and normalized Elo with 95 % intervals, likelihood of
+/// superiority (LOS) and, with --sprt, LLR, by pairs or else games. `-`: the interval reaches 100 %, or all
+/// pairs are equal.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb openings match.pgn --sprt elo0=0 elo1=5
@@ -49,11 +50,13 @@ pub(crate) struct Args {
     /// Take the openings from this book: the positions of a file, or the last ones of its games
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
-    /// Show only openings for which this expression is true. It may use the fields games, pairs,
-    /// wins, draws, losses, unknown, score, draw_rate, p0 to p4 (the pentanomial), and all fields of
-    /// `epdb help where`, which refer to the opening's record in the book
+    /// Show only openings for which this expression is true: of games, pairs, wins, draws, losses, unknown,
+    /// score, draw_rate, p0 to p4 (the pentanomial), and the fields of its record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
+    /// Count only games of this player, and count the player's points
+    #[arg(long, value_name = "NAME")]
+    player: Option<String>,
     /// Print only the total of a match of two players, with --json as one object
     #[arg(long, conflicts_with_all = ["filter", "tsv", "output", "to"])]
     total: bool,
@@ -90,7 +93,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let is_written = args.output.output.is_some() || args.output.to.is_some();
     let output =
         if is_written { Some(RecordOutput::open(&args.output, &args.write)?) } else { None };
-    let mut openings = Openings::new(args.memory.memory_bytes);
+    let mut openings = Openings::new(args.memory.memory_bytes, args.player.clone());
+    let mut search = args.player.clone().and_then(|name| PlayerSearch::new(&[name], None));
     let read = ReadArgs::all(&args.form);
     let mut book = match &args.book {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
@@ -98,13 +102,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     Reading::of(&args.files, &read, &mut diagnostics).games(|read| {
         openings.add_game(read.game)?;
+        if let Some(search) = &mut search {
+            search.add(read.game);
+        }
         Ok(Visited::Taken)
     })?;
-    let all = &openings.all()[..];
-    let players = openings.players_of_match();
-    report(all, openings.of_book(), players);
+    if let Some(missing) = search.and_then(|search| search.missing()) {
+        note!("epdb: {missing}");
+        return Ok(diagnostics.finish()?.and(Outcome::Different));
+    }
+    let OpeningResults { openings: all, of_book, results, forfeits } = openings.finish();
+    report(args, &all, of_book, results.as_ref());
+    report_forfeits(&forfeits);
     if args.total || test.is_some() {
-        print_total(args, &openings, test.as_ref())?;
+        print_total(args, results.as_ref(), test.as_ref())?;
         return diagnostics.finish();
     }
     let line = |index: usize| (EpdRecord::new(all[index].position), index);
@@ -113,17 +124,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             if args.book.is_none() {
                 book.extend((0..all.len()).map(line));
             }
-            let written = write(args, output, book, all)?;
+            let written = write(args, output, book, &all)?;
             return Ok(diagnostics.finish()?.and(written));
         }
         None => {
             // A position that the book has twice is one opening.
             book.sort_by_key(|(_, index)| *index);
             book.dedup_by_key(|(_, index)| *index);
-            book.extend((openings.of_book()..all.len()).map(line));
+            book.extend((of_book..all.len()).map(line));
             book.retain(|(_, index)| all[*index].games() > 0);
-            print(args, &book, all, players)?;
-            let results = openings.match_results();
+            let players = results.as_ref().map(|results| &results.players);
+            print(args, &book, &all, players)?;
             let total = results.as_ref().and_then(|results| Total::new(results, None));
             if let Some(total) = total.filter(|_| !args.json && !args.tsv && args.filter.is_none())
             {
@@ -147,13 +158,17 @@ impl Args {
     }
 }
 
-fn print_total(args: &Args, openings: &Openings, test: Option<&Sprt>) -> anyhow::Result<()> {
-    let results = openings.match_results().ok_or_else(|| {
+fn print_total(
+    args: &Args,
+    results: Option<&MatchResults>,
+    test: Option<&Sprt>,
+) -> anyhow::Result<()> {
+    let results = results.ok_or_else(|| {
         Usage(
             "Elo needs games of two players: `epdb filter` selects the games of two players".into(),
         )
     })?;
-    let total = Total::new(&results, test).context("no game has a result")?;
+    let total = Total::new(results, test).context("no game has a result")?;
     if args.json {
         let mut out = open_output(None)?;
         json::line(&mut out, &total)?;
@@ -193,7 +208,7 @@ fn read_book(
     Ok(lines)
 }
 
-fn report(all: &[Opening], of_book: usize, players: Option<[&str; 2]>) {
+fn report(args: &Args, all: &[Opening], of_book: usize, results: Option<&MatchResults>) {
     let (book, others) = all.split_at(of_book);
     let games = |openings: &[Opening]| openings.iter().map(Opening::games).sum::<u64>();
     let played = all.iter().filter(|opening| opening.games() > 0).count();
@@ -204,8 +219,12 @@ fn report(all: &[Opening], of_book: usize, players: Option<[&str; 2]>) {
         many(pairs, "pair"),
         many(played as u64, "opening")
     );
-    if let Some([player, opponent]) = players.filter(|_| pairs > 0) {
-        note!("epdb: the pentanomial has the points of {player} against {opponent}");
+    if let Some(MatchResults { players: [player, opponent], .. }) = results {
+        let advice = match args.player {
+            Some(_) => String::new(),
+            None => format!("; --player '{opponent}' counts those of {opponent}"),
+        };
+        note!("epdb: the points are those of {player} against {opponent}{advice}");
     }
     if book.is_empty() {
         return;
@@ -216,6 +235,17 @@ fn report(all: &[Opening], of_book: usize, players: Option<[&str; 2]>) {
     }
     if games(others) > 0 {
         note!("epdb: {} with openings outside of the book", many(games(others), "game"));
+    }
+}
+
+/// Names the players who lost games by a crash, on time or by an illegal move. Among the many players of a
+/// database, nobody searches for them.
+fn report_forfeits(forfeits: &BTreeMap<String, Forfeits>) {
+    const MAX_PLAYERS: usize = 20;
+    if forfeits.len() <= MAX_PLAYERS {
+        for (player, forfeits) in forfeits {
+            note!("epdb: {player} lost {forfeits}");
+        }
     }
 }
 
@@ -267,7 +297,7 @@ fn print(
     args: &Args,
     lines: &[Line],
     openings: &[Opening],
-    players: Option<[&str; 2]>,
+    players: Option<&[String; 2]>,
 ) -> anyhow::Result<()> {
     let mut out = open_output(None)?;
     let wanted = lines
@@ -280,7 +310,7 @@ fn print(
         }
         return Ok(out.finish()?);
     }
-    let names = players.unwrap_or_default().map(String::from);
+    let names = players.cloned().unwrap_or_default();
     let rows: Vec<Vec<String>> =
         wanted.map(|opening| [&cells(opening)[..], &names].concat()).collect();
     if args.tsv {
@@ -323,11 +353,11 @@ struct Row<'a> {
     draw_rate: Option<f64>,
     pentanomial: [u64; 5],
     /// The player whose points the pentanomial counts, and the opponent.
-    players: Option<[&'a str; 2]>,
+    players: Option<&'a [String; 2]>,
 }
 
 impl<'a> Row<'a> {
-    fn new(opening: &Opening, players: Option<[&'a str; 2]>) -> Row<'a> {
+    fn new(opening: &Opening, players: Option<&'a [String; 2]>) -> Row<'a> {
         Row {
             fen: opening.position.to_string(),
             games: opening.games(),

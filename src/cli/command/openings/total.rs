@@ -35,8 +35,8 @@ pub(super) struct Total<'a> {
 
 impl<'a> Total<'a> {
     /// The total, with the state of a test; `None` if no game has a result.
-    pub(super) fn new(results: &MatchResults<'a>, test: Option<&Sprt>) -> Option<Total<'a>> {
-        let [player, opponent] = results.players;
+    pub(super) fn new(results: &'a MatchResults, test: Option<&Sprt>) -> Option<Total<'a>> {
+        let [player, opponent] = &results.players;
         let [losses, draws, wins] = results.games;
         let strength = strength(results.counts())?;
         let test = test.map(|test| SprtState::new(test, results.counts()));

@@ -124,11 +124,14 @@ impl Args {
             let mut page = open_other_output(Some(path), "a page", &["html", "htm"])?;
             page.write_all(html::page(report)?.as_bytes())?;
             page.finish()?;
-            note!("{}", report.verdict);
-            return Ok(());
+            if path == Path::new("-") {
+                note!("{}", report.verdict);
+                return Ok(());
+            }
         }
         let mut out = open_output(None)?;
         match (self.tsv, self.json) {
+            _ if self.html.is_some() => writeln!(out, "{}", report.verdict)?,
             (true, _) => print_tsv(report, &mut out)?,
             (_, true) => print_json(report, &mut out)?,
             _ => text::print(report, self.limit.unwrap_or(text::LINES), &mut out)?,
