@@ -219,10 +219,14 @@ impl FileFormat {
     }
 
     /// The format of a source by its name. The suffixes `.csv` and `.json` show no format, because files of any kind
-    /// have them.
+    /// have them; a `manifest.json` is a sharded archive, even a damaged one.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
-        let format = FileFormat::of_suffix(source_suffix(path)?);
-        format.filter(|format| !matches!(format, FileFormat::LichessPuzzles | FileFormat::Shards))
+        let is_manifest = path.file_name().is_some_and(|name| name == "manifest.json");
+        match FileFormat::of_suffix(source_suffix(path)?)? {
+            FileFormat::LichessPuzzles => None,
+            FileFormat::Shards if !is_manifest => None,
+            format => Some(format),
+        }
     }
 
     /// The format that the suffix of a name shows. A `.gz` or `.zst` at the end is ignored.
