@@ -73,7 +73,10 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Damage { part, number, bytes, first, records, in_sequence } = self;
         if *part == DamagedPart::Store {
-            return write!(f, "damaged: {records} of its records are lost; `verify` says where");
+            return match records {
+                0 => f.write_str("damaged, and no record is lost; `verify` says where"),
+                _ => write!(f, "damaged: {records} of its records are lost; `verify` says where"),
+            };
         }
         let what = match part {
             DamagedPart::Block => "block",

@@ -461,24 +461,13 @@ impl Field {
     /// that only the user knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
-            Field::Tag(_)
-            | Field::TagOrOperation(..)
-            | Field::BuiltinField(
-                BuiltinField::GameNumber
-                | BuiltinField::Year
-                | BuiltinField::Month
-                | BuiltinField::Day
-                | BuiltinField::Speed
-                | BuiltinField::EloMin
-                | BuiltinField::EloAverage
-                | BuiltinField::Tally(_),
-            ) => true,
+            Field::Tag(_) | Field::TagOrOperation(..) => true,
+            Field::BuiltinField(named) => {
+                named.is_of_tags()
+                    || matches!(named, BuiltinField::GameNumber | BuiltinField::Tally(_))
+            }
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
-            Field::BuiltinField(_)
-            | Field::Uci(_)
-            | Field::WhiteScore
-            | Field::WhiteEvaluation
-            | Field::Column(..) => false,
+            Field::Uci(_) | Field::WhiteScore | Field::WhiteEvaluation | Field::Column(..) => false,
         }
     }
 
@@ -518,20 +507,17 @@ impl Field {
     pub const fn is_of_record(&self) -> bool {
         match self {
             Field::Tag(_) => false,
-            Field::BuiltinField(named) => !matches!(
-                named,
-                BuiltinField::Line
-                    | BuiltinField::File
-                    | BuiltinField::Result
-                    | BuiltinField::GameNumber
-                    | BuiltinField::Year
-                    | BuiltinField::Month
-                    | BuiltinField::Day
-                    | BuiltinField::Speed
-                    | BuiltinField::EloMin
-                    | BuiltinField::EloAverage
-                    | BuiltinField::Plies
-            ),
+            Field::BuiltinField(named) => {
+                let is_of_game = matches!(
+                    named,
+                    BuiltinField::Line
+                        | BuiltinField::File
+                        | BuiltinField::Result
+                        | BuiltinField::GameNumber
+                        | BuiltinField::Plies
+                );
+                !is_of_game && !named.is_of_tags()
+            }
             // Depends on the game only: a position of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
             Field::Operation(_)
@@ -562,6 +548,19 @@ impl std::fmt::Display for Field {
 }
 
 impl BuiltinField {
+    /// Whether the value is made from tags of the game that not every game has.
+    const fn is_of_tags(self) -> bool {
+        matches!(
+            self,
+            BuiltinField::Year
+                | BuiltinField::Month
+                | BuiltinField::Day
+                | BuiltinField::Speed
+                | BuiltinField::EloMin
+                | BuiltinField::EloAverage
+        )
+    }
+
     const fn kind(self) -> Type {
         match self {
             BuiltinField::Pieces

@@ -296,11 +296,12 @@ impl Openings {
         if self.player.as_deref().is_some_and(|player| !names.contains(&player)) {
             return Ok(());
         }
+        let round = round_of(game);
         let opening = match self.last_book_position(game) {
             Some(index) => index,
             None => self.opening_of_start(game.start().position)?,
         };
-        let players = self.players_of(game, names)?;
+        let players = self.players_of(names, round)?;
         let counts = &mut self.entries[opening as usize];
         let (white_has, count) = match game.result() {
             GameResult::WhiteWins => (2, &mut counts.wins),
@@ -319,14 +320,13 @@ impl Openings {
             let loser = if white_has == 0 { white } else { black };
             self.forfeits[loser as usize].add(termination);
         }
-        self.games.push(PlayedGame { opening, white, black, round: round_of(game), white_has });
+        self.games.push(PlayedGame { opening, white, black, round, white_has });
         self.take_memory(GAME_BYTES)
     }
 
     /// Keeps White of the game with the lowest round. Equal rounds are decided by name, so that the order of the
     /// games does not matter.
-    fn find_first(&mut self, game: &Game, white: &str) {
-        let round = round_of(game);
+    fn find_first(&mut self, round: Round, white: &str) {
         let is_earlier = |(earliest, first): &(Round, String)| {
             round < *earliest || (round == *earliest && round != NO_ROUND && white < first.as_str())
         };
@@ -382,7 +382,10 @@ impl Openings {
     fn number_by_rank(&mut self) -> Vec<String> {
         let mut names: Vec<String> = self.players.keys().cloned().collect();
         let first = self.player.take().or(self.first.take().map(|(_, name)| name));
-        names.sort_by_key(|name| (Some(name) != first.as_ref(), name.clone()));
+        names.sort_unstable();
+        if let Some(place) = names.iter().position(|name| Some(name) == first.as_ref()) {
+            names[..=place].rotate_right(1);
+        }
         let mut ranks = vec![0; names.len()];
         for (rank, name) in names.iter().enumerate() {
             ranks[self.players[name] as usize] = rank as u32;
@@ -457,11 +460,11 @@ impl Openings {
 
     /// Numbers of White and Black. `None` for a game of a player against itself, and for unknown
     /// players: such games make no pairs.
-    fn players_of(&mut self, game: &Game, names: [&str; 2]) -> Result<Option<[u32; 2]>> {
+    fn players_of(&mut self, names: [&str; 2], round: Round) -> Result<Option<[u32; 2]>> {
         if names[0] == names[1] || names.contains(&UNKNOWN_TAG_VALUES[WHITE]) {
             return Ok(None);
         }
-        self.find_first(game, names[0]);
+        self.find_first(round, names[0]);
         self.players(names).map(Some)
     }
 

@@ -48,10 +48,14 @@ pub(super) fn each_of_store<E: From<Error>>(
     }
     let mut nth = 0;
     let mut left_out = 0;
+    let mut is_damaged = false;
     while let Some(next) = stored.next_encoded() {
         let next = match next {
             // Damage that was passed over comes after all sound records.
-            Err(StoreError::Damaged { .. }) if options.skips_damage => break,
+            Err(StoreError::Damaged { .. }) if options.skips_damage => {
+                is_damaged = true;
+                break;
+            }
             next => next.map_err(|error| local.failed(error))?,
         };
         nth += 1;
@@ -80,10 +84,10 @@ pub(super) fn each_of_store<E: From<Error>>(
     if left_out > 0 && visit(Stored::LeftOut { nth, count: left_out, decoded: 0 })?.is_break() {
         return Ok(ControlFlow::Break(()));
     }
-    if nth == reader.len() {
+    if !is_damaged {
         return Ok(ControlFlow::Continue(()));
     }
-    let damage = &Damage::of_store(reader.len() - nth);
+    let damage = &Damage::of_store(reader.len().saturating_sub(nth));
     visit(Stored::Damage { damage, place: &Place::new(local.name(), At::Whole) })
 }
 

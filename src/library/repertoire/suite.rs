@@ -189,14 +189,21 @@ pub fn suite_record(game: &Game) -> EpdRecord {
         let value = game.tag(tag).filter(|value| *value != UNKNOWN_TAG_VALUES[0]);
         set(&mut record, opcode, value.map(quoted).into_iter().collect());
     }
-    let comments: Vec<&str> = game.node(0).into_iter().flat_map(|head| head.comments()).collect();
-    let commanded = comments.iter().find_map(|comment| command(&position, comment));
+    let mut commanded = None;
+    let mut others = Vec::new();
+    for comment in game.node(0).into_iter().flat_map(|head| head.comments()) {
+        match command(&position, comment) {
+            Some(operations) => {
+                commanded.get_or_insert(operations);
+            }
+            None => others.push(comment),
+        }
+    }
     set_counters(&mut record, counters);
     set_moves(&mut record, &lines(game), commanded.is_some());
     for operation in commanded.into_iter().flatten() {
         record.set(operation);
     }
-    let others = comments.into_iter().filter(|comment| command(&position, comment).is_none());
     let mut texts = Vec::new();
     for comment in others {
         take_comment(&mut record, comment, &mut texts);

@@ -176,7 +176,8 @@ fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcom
         let StoredRecord { import_number, record } = match stored {
             // Damage comes after all sound records.
             Err(StoreError::Damaged { .. }) => {
-                return Ok(diagnostics.damaged(&name, &Damage::of_store(reader.len() - sound))?);
+                let lost = reader.len().saturating_sub(sound);
+                return Ok(diagnostics.damaged(&name, &Damage::of_store(lost))?);
             }
             stored => stored.map_err(|error| local.failed(error))?,
         };
