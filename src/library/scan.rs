@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A scan has a pool of threads. One of them reads the sources in order; the others parse text and make
-//! batches, which are returned in order. Lines of text become rows on the threads that read them.
+//! batches, which are returned in order. Lines of text and games become rows on the threads that read them.
 
 use std::cell::LazyCell;
 use std::fmt;
