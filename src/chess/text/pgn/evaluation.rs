@@ -22,7 +22,7 @@ impl CommentEvaluation {
     /// Reads the last evaluation in a comment. `None` if the comment has no evaluation,
     /// `Some(None)` if the evaluation cannot be read.
     pub(super) fn last_in(comment: &str) -> Option<Option<CommentEvaluation>> {
-        let behind = after_command(comment, "[%eval")?;
+        let behind = after_command(comment, b"[%eval")?;
         Some(split_once(behind, b']').and_then(|(text, _)| CommentEvaluation::parse(text)))
     }
 
@@ -46,14 +46,11 @@ pub fn parse_evaluation(text: &str) -> Option<(Evaluation, Option<u32>)> {
         Some((score, depth)) => (score.trim(), Some(depth.trim().parse().ok()?)),
         None => (text.trim(), None),
     };
-    let evaluation = if let Some(moves) = score.strip_prefix('#') {
-        Evaluation::Mate(moves.parse().ok()?)
-    } else if let Some(moves) = score.strip_prefix("-#") {
-        Evaluation::Mate(-i64::from(moves.parse::<u32>().ok()?))
-    } else if depth.is_some() && !score.contains('.') {
-        Evaluation::Centipawns(score.parse().ok()?)
-    } else {
-        Evaluation::Centipawns(centipawns(score)?)
+    let evaluation = match score.as_bytes() {
+        [b'#', ..] => Evaluation::Mate(score[1..].parse().ok()?),
+        [b'-', b'#', ..] => Evaluation::Mate(-i64::from(score[2..].parse::<u32>().ok()?)),
+        _ if depth.is_some() && !score.contains('.') => Evaluation::Centipawns(score.parse().ok()?),
+        _ => Evaluation::Centipawns(centipawns(score)?),
     };
     Some((evaluation.clamped(), depth))
 }
@@ -146,13 +143,15 @@ fn centipawns(pawns: &str) -> Option<i64> {
         return None;
     }
     // Most scores have two decimals. Reading a float takes longer.
-    let size = pawns.strip_prefix('-').unwrap_or(pawns);
-    if let [whole @ .., b'.', tenths, hundredths] = size.as_bytes()
+    let (sign, size) = match pawns.as_bytes() {
+        [b'-', size @ ..] => (-1, size),
+        size => (1, size),
+    };
+    if let [whole @ .., b'.', tenths, hundredths] = size
         && let Some(whole) = small_number(whole)
         && let Some(decimals) = small_number(&[*tenths, *hundredths])
     {
-        let value = (100 * whole + decimals) as i64;
-        return Some(if size.len() < pawns.len() { -value } else { value });
+        return Some(sign * (100 * whole + decimals) as i64);
     }
     let pawns: f64 = pawns.parse().ok()?;
     Some((pawns * 100.0).round() as i64)

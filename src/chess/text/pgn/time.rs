@@ -12,22 +12,24 @@ pub(super) fn split_once(text: &str, sign: u8) -> Option<(&str, &str)> {
 
 /// The text after the last command with this name in a comment, such as `[%clk`. `None` if there is no such
 /// command, or if no white space follows its name.
-// Inlined, so that a known name is compared as a number.
-#[inline(always)]
-pub(super) fn after_command<'c>(comment: &'c str, command: &str) -> Option<&'c str> {
-    let mut brackets = memchr::memrchr_iter(b'[', comment.as_bytes());
-    let start =
-        brackets.find(|&place| comment.as_bytes()[place..].starts_with(command.as_bytes()))?;
-    let after = &comment[start + command.len()..];
-    if after.starts_with([' ', '\t', '\n', '\r']) { Some(&after[1..]) } else { None }
+pub(super) fn after_command<'c, const N: usize>(
+    comment: &'c str,
+    command: &[u8; N],
+) -> Option<&'c str> {
+    let bytes = comment.as_bytes();
+    let mut brackets = memchr::memrchr_iter(b'[', bytes);
+    let end = N + brackets.find(|&place| bytes[place..].first_chunk() == Some(command))?;
+    match bytes.get(end)? {
+        b' ' | b'\t' | b'\n' | b'\r' => Some(&comment[end + 1..]),
+        _ => None,
+    }
 }
 
 /// Reads the time in the last command with this name in a comment, such as `[%clk 0:03:00]` or
 /// `[%emt 2.5]`. The time may have hours and minutes before the seconds, or only minutes before
 /// them, or neither. The seconds may have a fraction. `None` if there is no such command, or if its
 /// time is not valid.
-#[inline(always)]
-pub(super) fn command_ms(comment: &str, command: &str) -> Option<u64> {
+pub(super) fn command_ms<const N: usize>(comment: &str, command: &[u8; N]) -> Option<u64> {
     let (time, _) = split_once(after_command(comment, command)?, b']')?;
     time_ms(time.trim())
 }
@@ -68,7 +70,7 @@ pub(super) fn time_of_each_move_ms(time_control: &str) -> Option<u64> {
 
 /// Reads the time that chess.com writes after a move in tenths of a second, `[%timestamp 25]`.
 pub(super) fn timestamp_ms(comment: &str) -> Option<u64> {
-    let (tenths, _) = split_once(after_command(comment, "[%timestamp")?, b']')?;
+    let (tenths, _) = split_once(after_command(comment, b"[%timestamp")?, b']')?;
     let tenths: u64 = Some(tenths.trim()).filter(|tenths| is_number(tenths))?.parse().ok()?;
     tenths.checked_mul(100)
 }
@@ -124,7 +126,7 @@ mod tests {
             ("[%clock 0:03:00]", None),
             ("0:03:00", None),
         ] {
-            assert_eq!(command_ms(comment, "[%clk"), milliseconds, "{comment}");
+            assert_eq!(command_ms(comment, b"[%clk"), milliseconds, "{comment}");
         }
     }
 
