@@ -3,15 +3,21 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use rayon::prelude::*;
+
 use super::Archive;
 use super::level::LevelReader;
 use crate::blocks::{BlockMatch, BlockMatches};
 use crate::error::ArchiveError;
 use crate::file::ranges::ArchiveBytes;
 use crate::rows::{RowMatches, RowRef};
+use epdb_base::threads;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::{FormatOptions, epd};
+
+/// Number of queries that a thread looks up at a time in an archive of level fast.
+const QUERIES_OF_PART: usize = 1 << 12;
 
 impl Archive {
     /// Returns all records of a position, ascending by number. They are found one at a time, so the
@@ -99,6 +105,35 @@ impl Archive {
 }
 
 impl Archive {
+    /// Looks up many positions on all threads. Calls `visit` with the index of a query and with one of its
+    /// records. Several threads call it at once, and the records come in no order.
+    ///
+    /// # Errors
+    /// Those of [`Archive::get_batch`].
+    pub fn visit_batch<E: From<ArchiveError> + Send>(
+        &self,
+        queries: &[Query],
+        visit: impl Fn(usize, Match<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.verify_segments()?;
+        self.bytes.intact(match &self.level {
+            LevelReader::Rows(rows) => {
+                let parts = queries.par_chunks(QUERIES_OF_PART).enumerate();
+                let parts = parts.with_min_len(threads::at_least(1));
+                parts.try_for_each(|(nth, queries)| {
+                    rows.get_batch(queries.iter().copied(), &mut |place, row| {
+                        let found = Match(LevelMatch::Row(row));
+                        visit(nth * QUERIES_OF_PART + place, found).map(ControlFlow::Continue)
+                    })
+                })
+            }
+            LevelReader::Blocks(blocks) => blocks.visit_batch(queries, &|place, found| {
+                visit(place, Match(LevelMatch::Block(found)))
+            }),
+        })?;
+        Ok(self.whole()?)
+    }
+
     /// Receives what lookups of these positions read, with few requests, if the archive is read by ranges
     /// ([`Archive::from_ranges`]). The lookups then answer at once.
     ///
