@@ -141,6 +141,7 @@ impl BlockReader {
         loop {
             let next: Vec<SearchedBlock> = blocks.by_ref().take(ahead).collect();
             let Some(last) = next.last() else { return Ok(damage.report()?) };
+            self.prefetch_blocks(&next)?;
             for opened in self.each_block(&next, |searched, block| self.boards(searched, block)) {
                 let Some((block, boards)) = damage.skip(opened)? else { continue };
                 for (place, number, board) in boards {
@@ -488,8 +489,8 @@ fn in_parts<'a, T: Sync>(
 }
 
 /// The blocks that may have some of the positions, in ascending order.
-struct Candidates<'s, 'a> {
-    reader: &'s BlockReader,
+struct Candidates<'a> {
+    reader: &'a BlockReader,
     /// The lists of blocks. Numbers below `end` were taken out of them.
     lists: Vec<QueryList<'a>>,
     end: u64,
@@ -502,8 +503,8 @@ struct Candidates<'s, 'a> {
     damage: FirstDamage,
 }
 
-impl<'a> Candidates<'a, 'a> {
-    fn new(search: &Search<'a>) -> Result<Candidates<'a, 'a>, ArchiveError> {
+impl<'a> Candidates<'a> {
+    fn new(search: &Search<'a>) -> Result<Candidates<'a>, ArchiveError> {
         let reader = search.reader;
         let mut damage = FirstDamage::default();
         let lists = search.lists(&mut damage)?;
