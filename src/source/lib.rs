@@ -64,6 +64,7 @@ mod plain_line;
 #[cfg(feature = "remote")]
 mod remote;
 mod report;
+mod shard_lists;
 mod shards;
 mod slices;
 mod stored;
@@ -96,7 +97,7 @@ pub use local::Local;
 pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
 pub use manifest::ObjectFolder;
 pub use manifest::{
-    GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedLibrary, YoungLayer,
+    GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardList, ShardedLibrary, YoungLayer,
 };
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};
