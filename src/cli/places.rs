@@ -29,6 +29,20 @@ const IMPORTING: &str = "import";
 /// Names of the commands that take some records of their inputs.
 const TAKING_SOME: [&str; 6] = ["filter", "sample", "get", "search", "subtract", "intersect"];
 
+/// Refuses files that are named twice, because their content would count twice.
+pub(crate) fn refuse_repeated<P: AsRef<Path>>(
+    files: impl IntoIterator<Item = P>,
+) -> Result<(), Usage> {
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let file = file.as_ref();
+        if Identity::of_input(file).is_some_and(|identity| !seen.insert(identity)) {
+            return Err(Usage(format!("{} is named twice: name each file once", file.display())));
+        }
+    }
+    Ok(())
+}
+
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Identity {

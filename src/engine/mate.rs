@@ -33,8 +33,8 @@ impl MateOptions {
         let dm = record.integer(Opcode::DM);
         let length = if !self.of_record {
             self.length?
-        } else if let Some(dm) = dm {
-            u32::try_from(dm).ok()?
+        } else if dm.is_some() {
+            stated_length(record)?
         } else {
             target(record).or(self.length)?
         };
@@ -43,6 +43,25 @@ impl MateOptions {
             return None;
         }
         ((1..=MAX_MATE).contains(&length) && playable.has_move()).then_some(length)
+    }
+}
+
+/// The number of moves until mate that a record states, in `dm` or else in `bm`.
+fn stated_length(record: &EpdRecord) -> Option<u32> {
+    match record.integer(Opcode::DM) {
+        Some(dm) => u32::try_from(dm).ok(),
+        None => target(record),
+    }
+}
+
+/// A note about a search that found another mate than the record states.
+fn disagreement(stated: u32, found: Option<&Mate>) -> Option<String> {
+    match found {
+        None => Some(format!("no mate in {stated} was found")),
+        Some(Mate { moves, .. }) if *moves < stated => {
+            Some(format!("a mate in {moves} was found; the record states {stated}"))
+        }
+        Some(_) => None,
     }
 }
 
@@ -109,10 +128,12 @@ pub(super) fn search_mate(
 ) -> Result<Finished, EngineError> {
     let length = limits.mate.unwrap_or_default();
     let MateFound { mate, effort, unreadable } = find_mate(engine, record, limits)?;
+    let stated = if options.of_record { stated_length(record) } else { None };
+    let notes = stated.and_then(|stated| disagreement(stated, mate.as_ref())).into_iter().collect();
     let mut record = record.clone();
     record.remove(Opcode::RUN_ERROR);
     let Some(Mate { line, moves }) = mate else {
-        return Ok(Finished { unreadable, ..Finished::new(record) });
+        return Ok(Finished { notes, unreadable, ..Finished::new(record) });
     };
     clear(&mut record);
     let dm = if options.writes_found { moves } else { length };
@@ -126,7 +147,7 @@ pub(super) fn search_mate(
     put(&mut record, Opcode::PM, line[..1].to_vec());
     put(&mut record, Opcode::PV, line);
     put_effort(&mut record, effort);
-    Ok(Finished { found_mate: true, unreadable, ..Finished::new(record) })
+    Ok(Finished { found_mate: true, notes, unreadable, ..Finished::new(record) })
 }
 
 /// Searches for a mate within the number of moves of the limits. Returns the mate, if any, and the

@@ -79,22 +79,31 @@ impl SuiteRun {
         &self.plan
     }
 
-    /// Whether the output exists and is the complete result of this run.
+    /// If the output exists and is the complete result of this run, the number of its failed searches.
     ///
     /// # Errors
-    /// The run file of the output cannot be read.
-    pub fn is_complete(&self) -> Result<bool> {
-        let (Some(output), Some(suite)) = (&self.output, &self.suite) else { return Ok(false) };
+    /// The run file of the output cannot be read, or it is that of another run.
+    pub fn completed(&self) -> Result<Option<u64>> {
+        let (Some(output), Some(suite)) = (&self.output, &self.suite) else { return Ok(None) };
         if journal_path(output).exists() || !output.exists() {
-            return Ok(false);
+            return Ok(None);
         }
-        Ok(RunFile::beside(output)?.is_some_and(|run| {
-            run.verb.as_deref() == Some(self.verb)
-                && run.engine == self.identity.in_run(&self.plan.engine)
-                && run.limit == self.limit()
-                && run.multipv == Some(self.lines as u64)
-                && run.suite == *suite
-        }))
+        let Some(run) = RunFile::beside(output)? else { return Ok(None) };
+        let difference = if run.verb.as_deref() != Some(self.verb) {
+            "another command"
+        } else if run.engine != self.identity.in_run(&self.plan.engine) {
+            "another engine, or other options of it"
+        } else if run.limit != self.limit() || run.multipv != Some(self.lines as u64) {
+            "other limits"
+        } else if run.suite != *suite {
+            "another suite"
+        } else {
+            return Ok(Some(run.failed.unwrap_or_default()));
+        };
+        Err(Error::new(format!(
+            "{} is the complete result of {difference}: name another output, or replace it by a run without --resume",
+            output.display()
+        )))
     }
 
     /// Starts the run, or resumes it from the journal of the output.

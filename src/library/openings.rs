@@ -26,10 +26,10 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::fast::RandomState;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::forfeits::Forfeits;
 use super::value::{Number, Value};
@@ -159,6 +159,8 @@ pub struct OpeningResults {
     pub results: Option<MatchResults>,
     /// The players who lost games for another reason than the rules of chess.
     pub forfeits: BTreeMap<String, Forfeits>,
+    /// Number of games with the tags and moves of an earlier one.
+    pub copies: u64,
 }
 
 /// The first three numbers of a tag `Round` such as `12.3`.
@@ -237,6 +239,8 @@ pub struct Openings {
     /// Names of White and Black in the last game, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
     games: Vec<PlayedGame>,
+    /// Hashes of the tags and moves of `games`.
+    seen: HashSet<u64>,
     /// The player whose games count; `None` for all games.
     player: Option<String>,
     /// The first player, with the round of the game that says so.
@@ -251,7 +255,7 @@ const OPENING_BYTES: usize = size_of::<Opening>()
     + size_of::<Position>()
     + 2 * size_of::<(u64, Index)>();
 /// Memory of a game, in bytes.
-const GAME_BYTES: usize = 2 * size_of::<PlayedGame>();
+const GAME_BYTES: usize = 2 * size_of::<PlayedGame>() + 2 * size_of::<u64>();
 
 impl Openings {
     /// A list without openings, which uses at most about `memory_bytes`. If a player is given, only the games of
@@ -269,6 +273,7 @@ impl Openings {
             forfeits: Vec::new(),
             last_players: None,
             games: Vec::new(),
+            seen: HashSet::new(),
             player,
             first: None,
             bytes: 0,
@@ -321,7 +326,16 @@ impl Openings {
             self.forfeits[loser as usize].add(termination);
         }
         self.games.push(PlayedGame { opening, white, black, round, white_has });
+        self.seen.insert(self.hash_of(game));
         self.take_memory(GAME_BYTES)
+    }
+
+    /// Hash of the tags and moves of a game. Engines repeat games of one opening, but not their tag `Round`.
+    fn hash_of(&self, game: &Game) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        game.tags().for_each(|tag| tag.hash(&mut hasher));
+        game.plies().for_each(|ply| ply.hash(&mut hasher));
+        hasher.finish()
     }
 
     /// Keeps White of the game with the lowest round. Equal rounds are decided by name, so that the order of the
@@ -365,6 +379,7 @@ impl Openings {
         });
         let forfeits = forfeits.filter(|(_, forfeits)| !forfeits.is_empty()).collect();
         let names = self.number_by_rank();
+        let copies = (self.games.len() - self.seen.len()) as u64;
         self.games.sort_by_key(|game| (game.pairing(), game.round));
         for games in self.games.chunk_by(|one, next| one.pairing() == next.pairing()) {
             let (as_white, as_black): (Vec<PlayedGame>, Vec<PlayedGame>) =
@@ -375,7 +390,7 @@ impl Openings {
             }
         }
         let results = names.try_into().ok().map(|players| self.match_results(players, &openings));
-        OpeningResults { openings, of_book: self.of_book, results, forfeits }
+        OpeningResults { openings, of_book: self.of_book, results, forfeits, copies }
     }
 
     /// Numbers the players of the games again: the first player, then all others by name. Returns the names.

@@ -318,6 +318,29 @@ fn mate_and_its_name_in_the_specification() {
 }
 
 #[test]
+fn mate_says_what_the_record_states_otherwise() {
+    let script = "go: info depth 5 score mate 2 nodes 9 pv a2a7 h8g8 b1b8 | bestmove a2a7\n";
+    let line = |operation: &str| format!("7k/8/8/8/8/8/R7/1R2K3 w - - {operation}\n");
+    for (operation, extra, status, text) in [
+        ("dm 2;", "", 0, "1 mate found in 1 record\n"),
+        ("dm 4;", "", 0, "a mate in 2 was found; the record states 4\n"),
+        ("bm #1;", "", 0, "no mate in 1 was found\n"),
+        ("ce 32764;", "", 1, "nothing to search: no record has dm or bm #N; --length gives"),
+        ("ce 32764;", "--length=2", 0, "1 mate found in 1 record\n"),
+    ] {
+        let scratch = with(script, &[line(operation)]);
+        let call = ["mate", "a.epd", "--nodes", "9", "-o", "m.epd", extra];
+        let call: Vec<&str> = call.into_iter().filter(|word| !word.is_empty()).collect();
+        let done = run(&scratch, &call);
+        assert!(done.status == status && done.err.contains(text), "{operation} {}", done.err);
+    }
+    let scratch = with(script, &[line("dm 2;"), line("id \"x\";")]);
+    let done = run(&scratch, &["mate", "a.epd", "--nodes", "9", "-o", "m.epd"]);
+    assert!(done.status == 0, "{}", done.err);
+    assert!(done.err.contains("2 records, 1 without a number of moves (--length"), "{}", done.err);
+}
+
+#[test]
 fn pfms_does_not_contradict_itself() {
     let script = "go: info depth 5 score mate 2 nodes 9 pv a2a7 h8g8 b1b8\nstop: bestmove a2a7\n";
     let scratch = with(script, &["7k/8/8/8/8/8/R7/1R2K3 w - - sm Kd1;\n".to_string()]);
@@ -465,6 +488,20 @@ fn a_journal_continues_only_its_own_run() {
     assert_eq!(run(&scratch, &call).status, 0);
     let again = run(&scratch, &[&call[..], &["--resume"]].concat());
     assert!(again.status == 0 && again.err.contains("o.epd is complete"), "{}", again.err);
+    let finished = scratch.text("o.epd");
+    for (change, what) in
+        [(["--nodes", "6", "a.epd"], "other limits"), (["--nodes", "5", "o.epd"], "another suite")]
+    {
+        let call = [&["analyze", "-o", "o.epd", "--resume"], &change[..]].concat();
+        let other = run(&scratch, &call);
+        let text = format!("o.epd is the complete result of {what}");
+        assert!(other.status == 2 && other.err.contains(&text), "{}", other.err);
+        assert_eq!(scratch.text("o.epd"), finished);
+    }
+    scratch.write("script", "go: bestmove a1a1\n");
+    assert_eq!(run(&scratch, &[&call[..5], &["f.epd"]].concat()).status, 1);
+    let failed = run(&scratch, &[&call[..5], &["f.epd", "--resume"]].concat());
+    assert!(failed.status == 1 && failed.err.contains("with 2 failures"), "{}", failed.err);
 }
 
 #[cfg(target_os = "linux")]

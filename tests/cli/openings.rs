@@ -124,6 +124,11 @@ fn a_match_has_the_same_total_in_any_order_of_its_games() {
         let other = call(&order, &["--total", "--player", "Ann"]);
         assert!(other.out.starts_with("Ann against Zoe: 6 games, +1 =2 -3\n"), "{}", other.out);
     }
+    let copied = call(&[0, 1, 0, 2, 0], &["--total"]);
+    assert!(copied.err.contains("2 games with the tags and moves of another"), "{}", copied.err);
+    let scratch = Scratch::with("m.pgn", &games[0]);
+    let twice = scratch.run(&["openings", "m.pgn", "./m.pgn", "--total"]);
+    assert!(twice.status == 2 && twice.err.contains("./m.pgn is named twice"), "{}", twice.err);
     let missing = call(&[0], &["--player", "Zo"]);
     assert_eq!((missing.status, missing.out.as_str()), (1, ""), "{}", missing.err);
     assert!(

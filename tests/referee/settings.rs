@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use epdb_referee::{
     AdjudicationRules, DrawRule, EloModel, Launch, Listen, OpeningOrder, OpeningsSource,
-    PairingRule, Player, QuietTimeouts, ResignRule, Sprt, SyzygyRule, Tournament,
+    PairingRule, Player, QuietTimeouts, ResignRule, Sprt, SyzygyRule, TimeControl, Tournament,
 };
 
 fn of_file(text: &str) -> Result<Tournament, String> {
@@ -441,6 +441,15 @@ fn searches_are_limited_by_nodes_and_depth() {
     let file = Tournament::from_toml(file, "t.toml").unwrap();
     assert_eq!(file.time.to_string(), "inf");
     assert_eq!((limits(&file, 0), limits(&file, 1)), ((None, Some(9)), (Some(5), Some(2))));
+    // A player with a limit of its own has no clock either; the others keep the default.
+    let one = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\nnodes = 5\n";
+    let one = Tournament::from_toml(one, "t.toml").unwrap();
+    let clocks = |tournament: &Tournament| {
+        tournament.players.iter().map(|it| it.time.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(clocks(&one), [None, Some(TimeControl::Unlimited)]);
+    let words = of_line("-engine cmd=./c nodes=5").unwrap();
+    assert_eq!(clocks(&words)[2], Some(TimeControl::Unlimited));
     let timed = "time = '5'\ndepth = 9\n[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
     assert_eq!(Tournament::from_toml(timed, "t.toml").unwrap().time.to_string(), "5");
 }

@@ -10,7 +10,7 @@ use epdb_chess::error::Place;
 use epdb_chess::model::answer::Verdict;
 use epdb_chess::model::score::mate_target;
 use epdb_chess::model::{EpdRecord, Opcode, Operand};
-use epdb_engine::{Finished, Plan, Task};
+use epdb_engine::{Finished, MateOptions, Plan, Task};
 use epdb_library::run_file::NodeExcess;
 use epdb_source::name_of;
 
@@ -38,6 +38,9 @@ impl<'d> ProgressReporter<'d> {
             counted: match plan.task {
                 Task::Analyze => Counted::Records,
                 Task::Solve { .. } => Counted::Problems,
+                Task::Mate(MateOptions { length: None, of_record: true, .. }) => {
+                    Counted::StatedMates
+                }
                 Task::Mate(_) => Counted::Mates,
             },
             counts: Counts::default(),
@@ -91,6 +94,12 @@ impl<'d> ProgressReporter<'d> {
             );
             return Outcome::Different;
         }
+        if counted == Counted::StatedMates && counts.without_number == counts.records {
+            print_line(
+                "epdb: nothing to search: no record has dm or bm #N; --length gives the number of moves",
+            );
+            return Outcome::Different;
+        }
         Outcome::different_if(counts.failed > 0)
     }
 }
@@ -106,6 +115,8 @@ pub(super) struct Counts {
     mates: u64,
     /// Records that ask for a mate against the side to move.
     against_mover: u64,
+    /// Records that state no number of moves until mate.
+    without_number: u64,
     /// Records whose supplied move differs from the engine's.
     other_moves: u64,
 }
@@ -116,6 +127,8 @@ pub(super) enum Counted {
     Records,
     Problems,
     Mates,
+    /// Mates in the number of moves that each record states.
+    StatedMates,
 }
 
 impl Counts {
@@ -127,7 +140,9 @@ impl Counts {
         self.problems += u64::from(matches!(verdict, Verdict::Solved | Verdict::Missed));
         self.defective += u64::from(verdict == Verdict::Defective);
         self.mates += u64::from(finished.found_mate);
-        self.against_mover += u64::from(asks_against_mover(&finished.record));
+        let mate = stated_mate(&finished.record);
+        self.against_mover += u64::from(mate.is_some_and(|moves| moves < 0));
+        self.without_number += u64::from(mate.is_none());
         self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
@@ -136,7 +151,7 @@ impl Counts {
         let Counts { records, failed, solved, problems, defective, mates, .. } = self;
         let mut text = match counted {
             Counted::Problems => format!("{solved} of {problems} solved"),
-            Counted::Mates => {
+            Counted::Mates | Counted::StatedMates => {
                 format!("{} found in {}", many(*mates, "mate"), many(*records, "record"))
             }
             Counted::Records => format!("{records} done"),
@@ -147,7 +162,12 @@ impl Counts {
         if *failed > 0 {
             text += &format!(", {failed} failed");
         }
-        if counted == Counted::Mates && self.against_mover > 0 {
+        if counted == Counted::StatedMates && self.without_number > 0 {
+            let without = self.without_number;
+            text += &format!(", {without} without a number of moves (--length gives one)");
+        }
+        let are_mates = matches!(counted, Counted::Mates | Counted::StatedMates);
+        if are_mates && self.against_mover > 0 {
             let against = many(self.against_mover, "record");
             text +=
                 &format!(", {against} with a mate against the mover (`epdb solve` searches them)");
@@ -159,13 +179,14 @@ impl Counts {
     }
 }
 
-/// True if `dm` or `bm` states a mate against the side to move, as in `dm -3` or `bm #-3`.
-fn asks_against_mover(record: &EpdRecord) -> bool {
-    let best = record.operands(Opcode::BM).unwrap_or_default();
-    match record.integer(Opcode::DM) {
-        Some(moves) => moves < 0,
-        None => best.iter().filter_map(|it| mate_target(&it.text())).any(|moves| moves < 0),
-    }
+/// The number of moves of the mate that `dm` or `bm` states, as in `dm 3` or `bm #-3`. A mate against the side to
+/// move has a negative number.
+fn stated_mate(record: &EpdRecord) -> Option<i128> {
+    let of_best = || {
+        let best = record.operands(Opcode::BM)?;
+        best.iter().filter_map(|it| mate_target(&it.text())).min().map(i128::from)
+    };
+    record.integer(Opcode::DM).or_else(of_best)
 }
 
 /// True if the supplied move is not the one that analysis found.

@@ -103,10 +103,10 @@ impl EngineRun<'_> {
             return Err(Usage(text.into()).into());
         }
         let plan = run.plan().clone();
-        if args.resume && run.is_complete()? {
-            let output = file.unwrap_or(Path::new("-")).display();
-            note!("epdb: {}: {output} is complete", plan.engine.label);
-            return Ok(Outcome::Done);
+        if args.resume
+            && let Some(failed) = run.completed()?
+        {
+            return Ok(report_complete(&plan.engine.label, file, failed));
         }
         let running = run.start(args.resume)?;
         signals::set_last_words(last_words(file.filter(|_| can_resume)));
@@ -134,6 +134,19 @@ impl EngineRun<'_> {
         searched.complete()?;
         Ok(outcome.and(progress.finish()))
     }
+}
+
+/// Reports a run that an earlier command finished.
+fn report_complete(engine: &str, output: Option<&Path>, failed: u64) -> Outcome {
+    let output = output.unwrap_or(Path::new("-")).display();
+    match failed {
+        0 => note!("epdb: {engine}: {output} is complete"),
+        _ => note!(
+            "epdb: {engine}: {output} is complete, with {}: a run without --resume searches all again",
+            many(failed, "failure")
+        ),
+    }
+    Outcome::different_if(failed > 0)
 }
 
 /// The line for the user if the run is interrupted; `output` is the output of a run that can be resumed.
@@ -187,7 +200,8 @@ fn existing_store(
         return Ok(None);
     }
     let store = path.display();
-    let advice = format!("use `epdb filter {store} | epdb analyze - -o {store}`");
+    let advice =
+        format!("use `epdb filter {store} | epdb analyze - -o {store}` (--where goes to filter)");
     places::refuse_as_input(path, inputs, &advice)?;
     Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }

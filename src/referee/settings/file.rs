@@ -80,7 +80,9 @@ impl Tournament {
         if of_all != SearchLimits::default() {
             tournament.time = TimeControl::Unlimited;
         }
-        put(&mut tournament.time, root.parsed("time")?);
+        let time: Option<TimeControl> = root.parsed("time")?;
+        let has_clocks = time.is_some();
+        put(&mut tournament.time, time);
         put(&mut tournament.time_margin, root.duration("margin")?);
         put(&mut tournament.concurrency, root.number("concurrency", 1..=MAX_AT_ONCE.into())?);
         put(&mut tournament.restarts, root.number("restarts", 0..=MOST)?);
@@ -103,6 +105,9 @@ impl Tournament {
             let depth = depth.or(of_all.depth);
             tournament.search.push(SearchLimits { nodes, depth });
             tournament.players.push(player(table)?);
+        }
+        if !has_clocks {
+            tournament.stop_clocks_of_limited();
         }
         tournament.silences = silences(&mut root, QuietTimeouts::for_players(&tournament.players))?;
         root.finish(&beside)?;

@@ -218,6 +218,15 @@ impl Tournament {
         .collect()
     }
 
+    /// Removes the clocks of players that have a limit of nodes or depth and no time of their own.
+    fn stop_clocks_of_limited(&mut self) {
+        for (player, search) in self.players.iter_mut().zip(&self.search) {
+            if *search != SearchLimits::default() {
+                player.time.get_or_insert(TimeControl::Unlimited);
+            }
+        }
+    }
+
     /// Checks settings that depend on each other.
     fn checked(mut self) -> Result<Tournament, String> {
         if self.search.iter().all(|search| *search == SearchLimits::default()) {

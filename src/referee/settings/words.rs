@@ -188,7 +188,9 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
     if each.search != SearchLimits::default() {
         tournament.time = TimeControl::Unlimited;
     }
-    if let Some(time) = each.time.take() {
+    let time = each.time.take();
+    let has_clocks = time.is_some();
+    if let Some(time) = time {
         tournament.time = time;
     }
     tournament.optional_options = each.options();
@@ -212,6 +214,9 @@ fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
         })
     };
     tournament.players = engines.into_iter().map(player).collect::<Result<_, String>>()?;
+    if !has_clocks {
+        tournament.stop_clocks_of_limited();
+    }
     tournament.silences = QuietTimeouts::for_players(&tournament.players);
     tournament.checked()
 }

@@ -16,7 +16,7 @@ use crate::cli::output::{open_output, print_line};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use crate::cli::{columns, json};
+use crate::cli::{columns, json, places};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::pgn;
 use epdb_library::expression::{Expression, ExpressionError};
@@ -89,6 +89,7 @@ type Line = (EpdRecord, usize);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let test = args.test()?;
+    places::refuse_repeated(&args.files)?;
     let mut diagnostics = Diagnostics::new(&args.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
     let output =
@@ -111,8 +112,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         note!("epdb: {missing}");
         return Ok(diagnostics.finish()?.and(Outcome::Different));
     }
-    let OpeningResults { openings: all, of_book, results, forfeits } = openings.finish();
+    let OpeningResults { openings: all, of_book, results, forfeits, copies } = openings.finish();
     report(args, &all, of_book, results.as_ref());
+    if copies > 0 {
+        note!(
+            "epdb: {} with the tags and moves of another, counted too (`epdb dedupe --by exact` removes copies)",
+            many(copies, "game")
+        );
+    }
     report_forfeits(&forfeits);
     if args.total || test.is_some() {
         print_total(args, results.as_ref(), test.as_ref())?;

@@ -2,7 +2,6 @@
 
 mod text;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,7 +12,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
 use crate::cli::source::{Reading, are_games, file_name};
 use crate::cli::terminal::{note, print_line};
-use crate::cli::{columns, json};
+use crate::cli::{columns, json, places};
 use epdb_chess::model::Opcode;
 use epdb_engine::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
 use epdb_library::field::parse_opcode;
@@ -186,13 +185,7 @@ fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
         let text = format!("cannot compare {count} runs: name at most {most}");
         return Err(Usage(text).into());
     }
-    let mut seen = BTreeSet::new();
-    match runs.iter().flat_map(|(_, files)| files).find(|file| !seen.insert(**file)) {
-        Some(file) => {
-            Err(Usage(format!("{} is named twice: name each file once", file.display())).into())
-        }
-        None => Ok(()),
-    }
+    Ok(places::refuse_repeated(runs.iter().flat_map(|(_, files)| files))?)
 }
 
 /// Adds file names to runs with the same name.
