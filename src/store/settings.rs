@@ -41,3 +41,30 @@ pub(super) fn words<'s>(settings: impl Iterator<Item = (&'s String, &'s String)>
     let words = settings.flat_map(|(name, value)| [name.as_str(), value.as_str()]);
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
+        settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    #[test]
+    fn differences_name_each_setting() {
+        let lenient = of(&[("--profile", "lenient"), ("--where", "id == 'a --perft'")]);
+        let strict = of(&[("--profile", "strict"), ("--tally", "")]);
+        let cases = [
+            (text(&lenient), &lenient, ""),
+            (text(&lenient), &of(&[]), "with --profile lenient --where id == 'a --perft'"),
+            (text(&of(&[])), &strict, "without --profile strict --tally"),
+            (text(&strict), &of(&[("--profile", "strict")]), "with --tally"),
+            ("--profile x".into(), &strict, "with --profile x, without --profile strict --tally"),
+        ];
+        for (earlier, later, expected) in cases {
+            assert_eq!(difference(&earlier, later), expected, "{earlier}");
+        }
+        assert_eq!(settings_of(&text(&lenient)), lenient);
+        assert_eq!(text(&of(&[])), "");
+    }
+}
