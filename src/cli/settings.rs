@@ -1,14 +1,15 @@
-//! Arguments that decide which records a source gives or counts, in the form that files store.
+//! Arguments that decide which records a source gives, as the journal of a store has them.
+
+use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
 use crate::cli::values::word;
 
-/// Arguments that decide which records a source gives, as written on the command line. The journal
-/// of a store keeps them. The code names every argument of reading, so that a new argument cannot
-/// be forgotten.
-pub(crate) fn of_reading(read: &ReadArgs) -> String {
+/// The values of the arguments that decide which records a source gives, by name. The journal of a store keeps
+/// them. The code names every argument of reading, so that a new argument cannot be forgotten.
+pub(crate) fn of_reading(read: &ReadArgs) -> BTreeMap<String, String> {
     let ReadArgs { wanted, form, .. } = read;
     let FormArgs {
         profile,
@@ -60,55 +61,9 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--charset", charset.map(|charset| charset.name().to_string())),
         ("--max-game", Some(max_game.to_string())),
         ("--truncate-games", flag(*truncate_games)),
-        // This argument is the last one, because it may hold any text.
         ("--where", wanted.filter_text().map(String::from)),
     ];
-    spelled(&arguments)
-}
-
-/// Options with their values, as one text. A value may be empty.
-fn spelled(options: &[(&str, Option<String>)]) -> String {
-    let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
-        "" => Some(name.to_string()),
-        value => Some(format!("{name} {value}")),
-    };
-    options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
-}
-
-/// The names and values of arguments that [`spelled`] wrote. The value of `--where`, the last one, may
-/// hold any text.
-pub(crate) fn options(spelled: &str) -> Vec<(&str, &str)> {
-    let (others, filter) = match spelled.find("--where ") {
-        Some(place) => (&spelled[..place], Some(("where", &spelled[place + "--where ".len()..]))),
-        None => (spelled, None),
-    };
-    let option = |text| {
-        let (name, value) = str::split_once(text, ' ').unwrap_or((text, ""));
-        (name, value.trim_end())
-    };
-    let others = others.split("--").map(str::trim).filter(|text| !text.is_empty()).map(option);
-    others.chain(filter).collect()
-}
-
-/// Difference between the arguments of two imports, as a phrase: the arguments of the earlier import
-/// that differ, then those that only the later import has.
-pub(crate) fn difference(earlier: &str, later: &str) -> String {
-    let earlier = options(earlier);
-    let later = options(later);
-    let counts_games = |options: &[(&str, &str)]| options.first() == Some(&("tally", ""));
-    match (counts_games(&earlier), counts_games(&later)) {
-        (false, true) => return "as positions, without --tally".to_string(),
-        (true, false) => return "with --tally".to_string(),
-        _ => {}
-    }
-    let shown = |(name, value): &(&str, &str)| format!("--{name} {value}").trim_end().to_string();
-    let changed = earlier.iter().filter(|option| !later.contains(option)).map(shown);
-    let is_new = |(name, _): &&(&str, &str)| earlier.iter().all(|(other, _)| other != name);
-    let new = later.iter().filter(is_new).map(shown);
-    let phrases = [("with", changed.collect::<Vec<_>>()), ("without", new.collect())];
-    let phrases = phrases.iter().filter(|(_, options)| !options.is_empty());
-    let phrases = phrases.map(|(word, options)| format!("{word} {}", options.join(" ")));
-    phrases.collect::<Vec<_>>().join(", ")
+    arguments.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
 }
 
 /// The value of a flag: empty if it is set.

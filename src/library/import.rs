@@ -23,7 +23,7 @@ use epdb_chess::text::{Diagnostic, codes, lines};
 use epdb_source::{Encode, Item, Source, Summary};
 use epdb_store::{
     Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
-    OnDuplicate, Recognised, Same, Store, StoreError, StoreOptions,
+    OnDuplicate, Recognised, Same, Store, StoreError, StoreOptions, settings_of,
 };
 
 /// Imports sources into a store: their records, or the tallies of their games.
@@ -493,7 +493,7 @@ impl ImportJob {
         for ImportInfo { source, settings, .. } in unfinished {
             let store = store_name(store);
             let source_name = source.clone();
-            let is_own = source == name && settings.starts_with("--tally");
+            let is_own = source == name && settings_of(settings).contains_key("--tally");
             if !is_own && !self.allowed.mixed {
                 return Err(ImportError::Interrupted { store, source_name });
             }

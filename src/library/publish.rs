@@ -16,8 +16,8 @@ use epdb_chess::codec::tally_origin::{DeltaOrigin, TallyLedger, TallyOrigin};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, KeptGames, Opcode, Operand, Operation};
 use epdb_source::{
-    Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, Streams, Target,
-    TargetOptions, YoungLayer,
+    Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, ShardedArchive, Streams,
+    Target, TargetOptions, YoungLayer,
 };
 
 /// The tags that published games have, unless others are chosen.
@@ -160,10 +160,11 @@ impl PublishJob {
                 young_layers.push(put_young(&packed, &self.folder)?);
             }
         }
-        let manifest = self.cut(packed, bytes, young_layers, sink)?;
+        published.bytes = self.cut(packed, bytes, young_layers, sink)?.bytes();
+        let written = ShardedArchive::at(&self.folder.join(MANIFEST))?;
         published.file = MANIFEST.to_string();
-        published.files = manifest.files().chain([MANIFEST]).map(String::from).collect();
-        published.bytes = manifest.bytes();
+        published.files =
+            written.files()?.into_iter().chain([MANIFEST]).map(String::from).collect();
         Ok(published)
     }
 

@@ -5,7 +5,6 @@
 //! which they came, because the next record of a library is usually the next position of a game, which takes few
 //! bytes after it. The bytes of the result do not depend on memory or threads.
 
-use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -24,8 +23,8 @@ use epdb_chess::codec::{kept_game, packed};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::{EpdRecord, GameId};
 use epdb_source::{
-    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, YoungLayer, merged_records,
-    name_of, object_folder,
+    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardList, ShardedArchive, ShardedLibrary,
+    YoungLayer, merged_records, object_folder,
 };
 
 /// Name of the manifest in the folder of a sharded archive.
@@ -45,22 +44,20 @@ pub struct Unlisted {
     pub kept: u64,
 }
 
-/// Removes the shards and files of games that the manifest of a folder does not list. Readers of an earlier
+/// Removes the shards, lists and files of games that the manifest of a folder does not list. Readers of an earlier
 /// manifest may need them, and a writer has not listed them yet; so a file stays until the manifest and the
 /// file are older than `grace`.
 ///
 /// # Errors
-/// The folder has no manifest, the manifest is damaged, or a file cannot be removed.
+/// The folder has no manifest, the manifest or a list is damaged, or a file cannot be removed.
 pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
     let place = folder.join(MANIFEST);
-    let in_file = |error: Error| error.in_source(name_of(&place));
-    let bytes = fs::read(&place).map_err(|error| in_file(error.into()))?;
-    let manifest = Manifest::from_bytes(&bytes).map_err(in_file)?;
+    let shards = ShardedArchive::at(&place)?;
     let is_old = |found: &Metadata| -> Result<bool> {
         Ok(found.modified()?.elapsed().is_ok_and(|age| age >= grace))
     };
     let is_replaced_long_ago = is_old(&fs::metadata(&place)?)?;
-    let listed: HashSet<&str> = manifest.files().collect();
+    let listed = shards.files()?;
     let mut unlisted = Unlisted::default();
     for file in fs::read_dir(folder)? {
         let file = file?;
@@ -84,19 +81,26 @@ pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
 }
 
 /// True if a file is named like a shard, `3-of-8-`, like the games, `games-`, or like a young layer, `young-`: then
-/// come sixteen digits of its hash, and `.epa`.
+/// come sixteen digits of its hash, and `.epa`. A list is named `list-`, and then with such digits and `.json`.
 fn is_name_of_written_file(name: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let Some((name, hash)) = name.strip_suffix(".epa").and_then(|name| name.rsplit_once('-'))
-    else {
-        return false;
-    };
+    let Some((stem, ending)) = name.split_once('.') else { return false };
+    let Some((kind, hash)) = stem.rsplit_once('-') else { return false };
     let is_shard =
-        name.split_once("-of-").is_some_and(|(one, all)| is_number(one) && is_number(all));
-    (is_shard || name == "games" || name == "young")
-        && hash.len() == 16
-        && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        kind.split_once("-of-").is_some_and(|(one, all)| is_number(one) && is_number(all));
+    let is_written = match ending {
+        "epa" => is_shard || kind == "games" || kind == "young",
+        "json" => kind == "list",
+        _ => false,
+    };
+    is_written && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
+
+/// Maximum number of shards in a manifest without lists. Such a manifest takes 150 kB.
+const MAX_IN_MANIFEST: usize = 512;
+/// Number of shards in a list, except for the last one. Such a list takes 56 kB, which one request receives, and the
+/// manifest of 70,000 shards takes 111 kB.
+const LIST: usize = 200;
 
 /// Options for writing a sharded archive.
 #[derive(Clone)]
@@ -532,19 +536,42 @@ impl ShardsWriter<'_> {
         let file = format!("{name}-{}.epa", &blake3[..16]);
         let written = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         written.named_in_folder(&file).finish()?;
-        let place = self.folder.join(&file);
-        let footer = Archive::open(&place)?.fingerprint();
+        let footer = Archive::open(self.folder.join(&file))?.fingerprint();
+        self.store(&file)?;
+        Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
+    }
+
+    /// Writes a list of shards.
+    fn list(&self, shards: &[Shard]) -> Result<ShardList> {
+        let text = ShardList::text(shards);
+        let list = ShardList::new(shards, &text);
+        let mut file = NewFile::create(self.folder.join(&list.file))?;
+        file.write_all(&text)?;
+        file.finish()?;
+        self.store(&list.file)?;
+        Ok(list)
+    }
+
+    /// Moves a file from the folder into object storage, if the sharded archive is written there.
+    fn store(&self, file: &str) -> Result<()> {
         if let Some(objects) = &self.options.objects {
-            objects.store(&file, &place)?;
+            let place = self.folder.join(file);
+            objects.store(file, &place)?;
             fs::remove_file(&place)?;
         }
-        Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
+        Ok(())
     }
 
     fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
         let library = self.games(games)?;
         let ShardOptions { about, young_layers, .. } = &self.options;
-        let mut manifest = Manifest::new(library, shards)?.with_about(about.clone());
+        let manifest = if shards.len() > MAX_IN_MANIFEST {
+            let lists = shards.chunks(LIST).map(|shards| self.list(shards));
+            Manifest::of_lists(library, lists.collect::<Result<_>>()?)?
+        } else {
+            Manifest::new(library, shards)?
+        };
+        let mut manifest = manifest.with_about(about.clone());
         if !young_layers.is_empty() {
             manifest = manifest.with_young_layers(young_layers.clone())?;
         }

@@ -64,6 +64,7 @@ mod plain_line;
 #[cfg(feature = "remote")]
 mod remote;
 mod report;
+mod shard_lists;
 mod shards;
 mod slices;
 mod stored;
@@ -98,7 +99,7 @@ pub use lookup::{
 };
 pub use manifest::ObjectFolder;
 pub use manifest::{
-    GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedLibrary, YoungLayer,
+    GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardList, ShardedLibrary, YoungLayer,
 };
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};

@@ -221,7 +221,8 @@ impl Lookup for Archive {
 impl Lookup for ShardReader {
     fn matches(&self, query: &Query) -> Matches<'_> {
         let shards = self.current();
-        Matches::read_by(match shards.get(shards.shard_of(query)) {
+        let shard = shards.shard_of(query).and_then(|shard| shards.get(shard));
+        Matches::read_by(match shard {
             Ok(shard) => ShardMatches { search: Some((shard, *query)), ..ShardMatches::default() },
             Err(error) => ShardMatches { read: [Err(error)].into(), ..ShardMatches::default() },
         })
@@ -233,7 +234,7 @@ impl Lookup for ShardReader {
 
     fn prefetch(&self, queries: &[Query]) {
         let shards = self.current();
-        let by_shard = QueriesByShard::new(&shards, queries);
+        let Ok(by_shard) = QueriesByShard::new(&shards, queries) else { return };
         let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
         for parts in parts.chunks(MAX_OPEN) {
             shards.prefetch(parts, queries);
@@ -251,7 +252,7 @@ impl Lookup for ShardReader {
     }
 
     fn part_of(&self, query: &Query) -> usize {
-        self.current().shard_of(query)
+        self.current().part_of(query)
     }
 
     fn open_part(&self, part: usize) -> Result<()> {
@@ -271,7 +272,7 @@ fn each_shard(
     search: &mut dyn FnMut(&OpenShard, &[usize]) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let shards = shards.current();
-    let by_shard = QueriesByShard::new(&shards, queries);
+    let by_shard = QueriesByShard::new(&shards, queries)?;
     let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
     for parts in parts.chunks(MAX_OPEN) {
         let received = shards.prefetch(parts, queries);

@@ -1,6 +1,7 @@
 //! The manifest of a sharded archive, which lists its shards. The format is `formats/shards.md`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,12 @@ use epdb_chess::codec::tally_origin::{
 use epdb_chess::codec::tally_settings::TallySettings;
 use epdb_chess::error::{Error, ErrorKind, Result};
 
-/// Maximum number of shards.
-pub const MAX_SHARDS: u32 = 1 << 16;
+/// Maximum number of shards of a sharded archive.
+pub const MAX_SHARDS: u32 = 1 << 18;
+/// Maximum number of shards, or of lists, in one file.
+const MAX_ENTRIES: usize = 1 << 16;
+/// Maximum size of a manifest, and of a list of shards, in bytes.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of young layers.
 pub const MAX_YOUNG_LAYERS: usize = 2;
 /// Value of the first member of every manifest.
@@ -43,7 +48,9 @@ const VERSION: u32 = 1;
 pub struct Manifest {
     about: Map<String, Value>,
     library: Option<ShardedLibrary>,
+    /// Empty if there are lists.
     shards: Vec<Shard>,
+    lists: Vec<ShardList>,
     young_layers: Vec<YoungLayer>,
 }
 
@@ -76,6 +83,84 @@ impl Shard {
     pub fn is(&self, archive: &Archive) -> bool {
         (self.bytes, self.records) == (archive.bytes(), archive.len())
             && self.footer == archive.fingerprint()
+    }
+}
+
+/// A file with the entries of shards whose ranges of keys follow one another. A large sharded archive has its
+/// shards in lists, so that a lookup reads a small manifest and one list.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardList {
+    /// The lowest key of the ranges.
+    #[serde(with = "hexadecimal")]
+    pub first_key: u64,
+    /// The highest key of the ranges.
+    #[serde(with = "hexadecimal")]
+    pub last_key: u64,
+    /// Name of the file, which is in the folder of the manifest.
+    pub file: String,
+    /// Number of shards.
+    pub shards: u32,
+    /// Number of records of these shards.
+    pub records: u64,
+    /// Size of these shards in bytes.
+    pub shard_bytes: u64,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// BLAKE3 hash of the file: 64 hexadecimal digits. It is compared whenever the list is read.
+    pub blake3: String,
+}
+
+impl ShardList {
+    /// The text of a list of shards.
+    pub fn text(shards: &[Shard]) -> Vec<u8> {
+        // Texts and numbers always have a form in JSON.
+        let mut text = serde_json::to_vec_pretty(shards).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+
+    /// The entry of a list of these shards with this text. The name of the file has the hash of the text.
+    pub fn new(shards: &[Shard], text: &[u8]) -> ShardList {
+        let blake3 = blake3::hash(text).to_hex().to_string();
+        ShardList {
+            first_key: shards.first().map_or(0, |shard| shard.first_key),
+            last_key: shards.last().map_or(u64::MAX, |shard| shard.last_key),
+            file: format!("list-{}.json", &blake3[..16]),
+            shards: shards.len() as u32,
+            records: shards.iter().map(|shard| shard.records).sum(),
+            shard_bytes: shards.iter().map(|shard| shard.bytes).sum(),
+            bytes: text.len() as u64,
+            blake3,
+        }
+    }
+
+    /// Reads the text of the list.
+    ///
+    /// # Errors
+    /// It is not the text that the manifest lists, or not a list of the shards that the manifest counts.
+    pub fn read(&self, text: &[u8]) -> Result<Vec<Shard>> {
+        let is_listed =
+            text.len() as u64 == self.bytes && blake3::hash(text).to_hex().as_str() == self.blake3;
+        if !is_listed {
+            return Err(invalid(
+                "not the list of shards that the manifest lists: it was replaced or damaged",
+            ));
+        }
+        let not_valid = |error| invalid("not a valid list of shards").because(error);
+        let shards: Vec<Shard> = serde_json::from_slice(text).map_err(not_valid)?;
+        let ranges = shards.iter().map(|shard| (shard.first_key..=shard.last_key, &*shard.file));
+        check_ranges(ranges, self.first_key..=self.last_key)?;
+        let mut sums = Sums::default();
+        for shard in &shards {
+            check_file(&shard.file, ".epa", &shard.blake3)?;
+            sums.add(shard.records, shard.bytes)?;
+        }
+        let listed = Sums { records: self.records, bytes: self.shard_bytes };
+        if shards.len() != self.shards as usize || sums != listed {
+            return Err(invalid("its shards, records and bytes are not those of the manifest"));
+        }
+        Ok(shards)
     }
 }
 
@@ -146,7 +231,24 @@ impl Manifest {
     /// The ranges of keys leave a gap or overlap, a file name is not a plain name, or there are no
     /// shards or too many.
     pub fn new(library: Option<ShardedLibrary>, shards: Vec<Shard>) -> Result<Manifest> {
-        let manifest = Manifest { about: Map::new(), library, shards, young_layers: Vec::new() };
+        Manifest::with_entries(library, shards, Vec::new())
+    }
+
+    /// A manifest of the shards of these lists.
+    ///
+    /// # Errors
+    /// The errors of [`Manifest::new`].
+    pub fn of_lists(library: Option<ShardedLibrary>, lists: Vec<ShardList>) -> Result<Manifest> {
+        Manifest::with_entries(library, Vec::new(), lists)
+    }
+
+    fn with_entries(
+        library: Option<ShardedLibrary>,
+        shards: Vec<Shard>,
+        lists: Vec<ShardList>,
+    ) -> Result<Manifest> {
+        let about = Map::new();
+        let manifest = Manifest { about, library, shards, lists, young_layers: Vec::new() };
         manifest.check().map(|()| manifest)
     }
 
@@ -192,9 +294,21 @@ impl Manifest {
         self.library.as_ref()
     }
 
-    /// The shards, by ascending keys.
+    /// The shards that the manifest itself has, by ascending keys. None if it has lists: see
+    /// [`ShardedArchive::shards`](crate::ShardedArchive::shards).
     pub fn shards(&self) -> &[Shard] {
         &self.shards
+    }
+
+    /// The lists of shards, by ascending keys. None if the manifest has the shards itself.
+    pub fn lists(&self) -> &[ShardList] {
+        &self.lists
+    }
+
+    /// Number of shards, those of lists included.
+    pub fn shard_count(&self) -> u64 {
+        let of_lists = self.lists.iter().map(|list| u64::from(list.shards));
+        self.shards.len() as u64 + of_lists.sum::<u64>()
     }
 
     /// The young layers, the older one first.
@@ -202,28 +316,27 @@ impl Manifest {
         &self.young_layers
     }
 
-    /// The names of all files that the manifest lists.
+    /// The names of the files that the manifest itself lists.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let games = self.library.iter().map(|library| library.games.file.as_str());
         let young = self.young_layers.iter().map(|layer| layer.file.as_str());
-        self.shards.iter().map(|shard| shard.file.as_str()).chain(games).chain(young)
+        let lists = self.lists.iter().map(|list| list.file.as_str());
+        let shards = self.shards.iter().map(|shard| shard.file.as_str());
+        shards.chain(lists).chain(games).chain(young)
     }
 
     /// Number of records of all shards.
     pub fn records(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.records).sum()
+        let of_lists = self.lists.iter().map(|list| list.records);
+        self.shards.iter().map(|shard| shard.records).chain(of_lists).sum()
     }
 
-    /// Size in bytes of all files that the manifest lists.
+    /// Size in bytes of all files that the manifest and its lists name.
     pub fn bytes(&self) -> u64 {
         let games = self.library.as_ref().map_or(0, |library| library.games.bytes);
         let young: u64 = self.young_layers.iter().map(|layer| layer.bytes).sum();
-        games + young + self.shards.iter().map(|shard| shard.bytes).sum::<u64>()
-    }
-
-    /// Index of the shard whose range has a locality key.
-    pub fn shard_of(&self, key: u64) -> usize {
-        self.shards.partition_point(|shard| shard.last_key < key)
+        let lists: u64 = self.lists.iter().map(|list| list.bytes + list.shard_bytes).sum();
+        games + young + lists + self.shards.iter().map(|shard| shard.bytes).sum::<u64>()
     }
 
     /// The text of the manifest. Its last member is a hash of the text before it.
@@ -234,7 +347,8 @@ impl Manifest {
             about: self.about.clone(),
             library: self.library.as_ref().map(LibraryText::from),
             young_layers: Some(self.young_layers.clone()).filter(|layers| !layers.is_empty()),
-            shards: self.shards.clone(),
+            shards: Some(self.shards.clone()).filter(|_| self.lists.is_empty()),
+            lists: Some(self.lists.clone()).filter(|lists| !lists.is_empty()),
             check: String::new(),
         };
         // Texts and numbers always have a form in JSON.
@@ -269,10 +383,14 @@ impl Manifest {
                 format!("manifest of version {version}; this epdb reads version {VERSION}");
             return Err(Error::new(message).with_kind(ErrorKind::Unsupported));
         }
-        let ManifestText { about, library, shards, young_layers, .. } =
+        let ManifestText { about, library, shards, lists, young_layers, .. } =
             serde_json::from_slice(bytes).map_err(not_valid)?;
         let library = library.map(ShardedLibrary::try_from).transpose()?;
-        let mut manifest = Manifest::new(library, shards)?;
+        let mut manifest = match (shards, lists) {
+            (Some(shards), None) => Manifest::new(library, shards)?,
+            (None, Some(lists)) => Manifest::of_lists(library, lists)?,
+            _ => return Err(invalid("a manifest has either shards or lists of shards")),
+        };
         if let Some(young_layers) = young_layers {
             manifest = manifest.with_young_layers(young_layers)?;
         }
@@ -280,50 +398,87 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<()> {
-        let count = self.shards.len();
-        if count == 0 || count > MAX_SHARDS as usize {
-            return Err(invalid(format!("{count} shards: 1 to {MAX_SHARDS} are possible")));
+        let is_in_lists = !self.lists.is_empty();
+        let count = if is_in_lists { self.lists.len() } else { self.shards.len() };
+        if count == 0 || count > MAX_ENTRIES {
+            let what = if is_in_lists { "lists of shards" } else { "shards" };
+            return Err(invalid(format!("{count} {what}: 1 to {MAX_ENTRIES} are possible")));
         }
-        let mut expected = Some(0);
-        let games = self.library.as_ref().map(|library| &library.games);
-        let mut records = 0_u64;
-        let mut bytes = games.map_or(0, |games| games.bytes);
-        if let Some(GamesFile { file, blake3, .. }) = games {
-            check_file(file, blake3)?;
+        if self.shard_count() > u64::from(MAX_SHARDS) {
+            return Err(invalid(format!("the lists have more than {MAX_SHARDS} shards")));
+        }
+        let shards = self.shards.iter().map(|it| (it.first_key..=it.last_key, &*it.file));
+        let lists = self.lists.iter().map(|it| (it.first_key..=it.last_key, &*it.file));
+        check_ranges(shards.chain(lists), 0..=u64::MAX)?;
+        let mut sums = Sums::default();
+        if let Some(ShardedLibrary { games, .. }) = &self.library {
+            check_file(&games.file, ".epa", &games.blake3)?;
+            sums.add(0, games.bytes)?;
         }
         for layer in &self.young_layers {
-            check_file(&layer.file, &layer.blake3)?;
-            records = sum(records, layer.records)?;
-            bytes = sum(bytes, layer.bytes)?;
+            check_file(&layer.file, ".epa", &layer.blake3)?;
+            sums.add(layer.records, layer.bytes)?;
         }
         for shard in &self.shards {
-            let Shard { first_key, last_key, file, .. } = shard;
-            if Some(*first_key) != expected || last_key < first_key {
-                return Err(invalid(format!(
-                    "{file}: the keys {first_key:016x} to {last_key:016x} leave a gap or overlap"
-                )));
+            check_file(&shard.file, ".epa", &shard.blake3)?;
+            sums.add(shard.records, shard.bytes)?;
+        }
+        for list in &self.lists {
+            check_file(&list.file, ".json", &list.blake3)?;
+            sums.add(list.records, list.shard_bytes)?;
+            sums.add(0, list.bytes)?;
+            if list.bytes > MAX_BYTES {
+                let what = format!("{}: a list has at most {MAX_BYTES} bytes", list.file);
+                return Err(Error::new(what).with_kind(ErrorKind::LimitExceeded));
             }
-            expected = last_key.checked_add(1);
-            check_file(file, &shard.blake3)?;
-            records = sum(records, shard.records)?;
-            bytes = sum(bytes, shard.bytes)?;
         }
-        match expected {
-            None => Ok(()),
-            Some(next) => Err(invalid(format!("no shard has the keys from {next:016x} on"))),
-        }
+        Ok(())
     }
 }
 
-/// Adds numbers of records, or of bytes.
-fn sum(one: u64, other: u64) -> Result<u64> {
-    one.checked_add(other).ok_or_else(|| invalid("more than 2^64 records or bytes"))
+/// Checks that ranges of keys, each with the name of its file, follow one another and cover `whole`.
+fn check_ranges<'f>(
+    ranges: impl Iterator<Item = (RangeInclusive<u64>, &'f str)>,
+    whole: RangeInclusive<u64>,
+) -> Result<()> {
+    let mut expected = Some(*whole.start());
+    for (range, file) in ranges {
+        let (first, last) = range.into_inner();
+        if Some(first) != expected || last < first || last > *whole.end() {
+            return Err(invalid(format!(
+                "{file}: the keys {first:016x} to {last:016x} leave a gap or overlap"
+            )));
+        }
+        expected = last.checked_add(1);
+    }
+    match expected {
+        Some(next) if next <= *whole.end() => {
+            Err(invalid(format!("no shard has the keys from {next:016x} on")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Numbers of records and bytes that were added.
+#[derive(PartialEq, Eq, Default)]
+struct Sums {
+    records: u64,
+    bytes: u64,
+}
+
+impl Sums {
+    fn add(&mut self, records: u64, bytes: u64) -> Result<()> {
+        let too_many = || invalid("more than 2^64 records or bytes");
+        self.records = self.records.checked_add(records).ok_or_else(too_many)?;
+        self.bytes = self.bytes.checked_add(bytes).ok_or_else(too_many)?;
+        Ok(())
+    }
 }
 
 /// Checks the name and the hash of a file that a manifest lists.
-fn check_file(file: &str, blake3: &str) -> Result<()> {
-    if !is_plain_name(file) {
-        return Err(invalid(format!("{file:?} is not a plain file name ending in .epa")));
+fn check_file(file: &str, ending: &str, blake3: &str) -> Result<()> {
+    if !is_plain_name(file, ending) {
+        return Err(invalid(format!("{file:?} is not a plain file name ending in {ending}")));
     }
     if !is_hexadecimal(blake3, HASH) {
         return Err(invalid(format!(
@@ -356,10 +511,10 @@ pub(super) fn invalid(what: impl Into<String>) -> Error {
     Error::new(what).with_kind(ErrorKind::InvalidData)
 }
 
-/// True if a name is a plain file name on every system, so that the file is in the same folder.
-fn is_plain_name(name: &str) -> bool {
+/// True if a name with this ending is a plain file name on every system, so that the file is in the same folder.
+fn is_plain_name(name: &str, ending: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    name.ends_with(".epa") && !name.starts_with('.') && name.bytes().all(is_plain)
+    name.ends_with(ending) && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
 /// Text before the hash at the end of a manifest. The next constants are the number of digits of
@@ -385,7 +540,10 @@ struct ManifestText {
     library: Option<LibraryText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     young_layers: Option<Vec<YoungLayer>>,
-    shards: Vec<Shard>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<Vec<Shard>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lists: Option<Vec<ShardList>>,
     check: String,
 }
 

@@ -1,6 +1,7 @@
 //! Sharded archives: one archive for each range of locality keys, read and searched as one. The format is
 //! `formats/shards.md`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -13,7 +14,10 @@ use quick_cache::sync::Cache;
 use super::address::{self, is_address, is_stream, without_query};
 use super::delta::name_of;
 use super::input::{self, Input};
-use super::manifest::{GamesFile, Manifest, Shard, ShardedLibrary, YoungLayer, invalid};
+use super::manifest::{
+    GamesFile, MAX_BYTES, Manifest, Shard, ShardList, ShardedLibrary, YoungLayer, invalid,
+};
+use super::shard_lists::{NumberedShard, ShardLists};
 use epdb_archive::{Archive, ArchiveError};
 use epdb_chess::codec::key::locality_key;
 use epdb_chess::codec::query::Query;
@@ -23,18 +27,22 @@ use epdb_chess::model::GameId;
 
 /// Minimum memory for reading a shard, in bytes. The models of a segment need less.
 const SHARD_MEMORY: usize = 64 << 20;
-/// Maximum size of a manifest in bytes.
-const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of shards of a sharded archive that stay open.
 pub(super) const MAX_OPEN: usize = 64;
 
-/// Opens the archives that a manifest lists, if they are neither files nor at an address.
+/// Opens the files that a manifest lists, if they are neither files of this machine nor at an address.
 pub trait ArchiveFolder: fmt::Debug + Send + Sync {
     /// Opens an archive of `bytes` bytes.
     ///
     /// # Errors
     /// The archive cannot be opened.
     fn open(&self, file: &str, bytes: u64) -> Result<Archive>;
+
+    /// Reads a list of shards of `bytes` bytes.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    fn read(&self, file: &str, bytes: u64) -> Result<Vec<u8>>;
 }
 
 /// A sharded archive: the manifest, and the folder with the shards.
@@ -50,9 +58,18 @@ pub struct ShardedArchive {
     /// Size of the manifest in bytes.
     size: u64,
     manifest: Arc<Manifest>,
+    lists: Arc<ShardLists>,
 }
 
 impl ShardedArchive {
+    /// Reads the manifest at a path or an address.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, or is damaged. The error names it.
+    pub fn at(path: &Path) -> Result<ShardedArchive> {
+        ShardedArchive::new(path, input::open(path, None)?)
+    }
+
     /// Reads a manifest.
     ///
     /// # Errors
@@ -71,10 +88,17 @@ impl ShardedArchive {
             let what = format!("a manifest has at most {MAX_BYTES} bytes");
             return Err(named(Error::new(what).with_kind(ErrorKind::LimitExceeded)));
         }
-        let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
+        let manifest = Manifest::from_bytes(&bytes).map_err(named)?;
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
-        let size = bytes.len() as u64;
-        Ok(ShardedArchive { path: path.to_path_buf(), name, folder, opener: None, size, manifest })
+        Ok(ShardedArchive {
+            path: path.to_path_buf(),
+            name,
+            folder,
+            opener: None,
+            size: bytes.len() as u64,
+            lists: Arc::new(ShardLists::new(&manifest)),
+            manifest: Arc::new(manifest),
+        })
     }
 
     /// Reads a manifest whose shards are opened by `opener`.
@@ -90,6 +114,7 @@ impl ShardedArchive {
             folder: PathBuf::new(),
             opener: Some(opener),
             size: manifest.len() as u64,
+            lists: Arc::new(ShardLists::new(&read)),
             manifest: Arc::new(read),
         })
     }
@@ -102,7 +127,7 @@ impl ShardedArchive {
         if self.opener.is_some() {
             return Ok(None);
         }
-        let shards = ShardedArchive::new(&self.path, input::open(&self.path, None)?)?;
+        let shards = ShardedArchive::at(&self.path)?;
         Ok(Some(shards).filter(|shards| shards.manifest != self.manifest))
     }
 
@@ -124,6 +149,54 @@ impl ShardedArchive {
     /// Path of a file that the manifest lists.
     pub fn path(&self, file: &str) -> PathBuf {
         self.folder.join(file)
+    }
+
+    /// The shards of each list, by ascending keys; all shards if the manifest has no lists.
+    ///
+    /// # Errors
+    /// A list is missing or damaged, or is not the list that the manifest lists. The error names both.
+    pub fn lists(&self) -> impl Iterator<Item = Result<Vec<&Shard>>> {
+        (0..self.lists.len()).map(|list| {
+            let shards = self.shards_of_list(list)?;
+            Ok(shards.iter().map(|numbered| &numbered.shard).collect())
+        })
+    }
+
+    /// All shards, by ascending keys.
+    ///
+    /// # Errors
+    /// The errors of [`ShardedArchive::lists`].
+    pub fn shards(&self) -> Result<Vec<&Shard>> {
+        let lists = self.lists().collect::<Result<Vec<_>>>()?;
+        Ok(lists.into_iter().flatten().collect())
+    }
+
+    /// The names of all files that the manifest and its lists name.
+    ///
+    /// # Errors
+    /// The errors of [`ShardedArchive::lists`].
+    pub fn files(&self) -> Result<BTreeSet<&str>> {
+        let mut files: BTreeSet<&str> = self.manifest.files().collect();
+        files.extend(self.shards()?.iter().map(|shard| shard.file.as_str()));
+        Ok(files)
+    }
+
+    fn shards_of_list(&self, list: usize) -> Result<&[NumberedShard]> {
+        self.lists.shards(list, || {
+            let list = &self.manifest.lists()[list];
+            self.read_list(list).map_err(|error| self.failed(&list.file, error))
+        })
+    }
+
+    fn read_list(&self, list: &ShardList) -> Result<Vec<Shard>> {
+        if let Some(folder) = &self.opener {
+            return list.read(&folder.read(&list.file, list.bytes)?);
+        }
+        let path = self.path(&list.file);
+        refuse_stream(&path)?;
+        let mut text = Vec::new();
+        input::open_bytes(&path)?.take(list.bytes + 1).read_to_end(&mut text)?;
+        list.read(&text)
     }
 
     /// Opens a shard, and compares it with its entry in the manifest.
@@ -353,12 +426,17 @@ impl<E> From<ArchiveError> for VisitError<E> {
     }
 }
 
-/// Opens an archive of `bytes` bytes at a path or an address.
-fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
-    // Opening a pipe would wait for a writer.
+/// Refuses a pipe: opening it would wait for a writer.
+fn refuse_stream(path: &Path) -> Result<()> {
     if is_stream(path) {
         return Err(invalid("it is a pipe or a device, not a file"));
     }
+    Ok(())
+}
+
+/// Opens an archive of `bytes` bytes at a path or an address.
+fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
+    refuse_stream(path)?;
     if is_address(path) { archive_at(path, bytes) } else { Ok(Archive::open(path)?) }
 }
 
@@ -431,11 +509,18 @@ pub(super) struct QueriesByShard {
 }
 
 impl QueriesByShard {
-    pub(super) fn new(shards: &OpenShards, queries: &[Query]) -> QueriesByShard {
-        let shard_of: Vec<usize> = queries.iter().map(|query| shards.shard_of(query)).collect();
+    /// # Errors
+    /// The errors of [`ShardedArchive::lists`].
+    pub(super) fn new(shards: &OpenShards, queries: &[Query]) -> Result<QueriesByShard> {
+        shards.receive_lists(queries);
+        // Every list is tried, even after an error: in a browser, the first attempt only finds out which lists are
+        // missing, and they are then received together.
+        let found: Vec<Result<usize>> =
+            queries.iter().map(|query| shards.shard_of(query)).collect();
+        let shard_of: Vec<usize> = found.into_iter().collect::<Result<_>>()?;
         let mut places: Vec<usize> = (0..queries.len()).collect();
         places.sort_by_key(|place| shard_of[*place]);
-        QueriesByShard { shard_of, places }
+        Ok(QueriesByShard { shard_of, places })
     }
 
     /// The shards that have a position, each with the places of its queries.
@@ -451,8 +536,6 @@ pub(super) struct OpenShards {
     shards: ShardedArchive,
     opened: Cache<usize, Arc<OpenShard>>,
     games: OnceLock<Option<OpenShard>>,
-    /// Number of the first record of each shard.
-    firsts: Vec<u64>,
     /// Memory for reading a shard, in bytes.
     memory_bytes: usize,
 }
@@ -475,21 +558,10 @@ impl OpenShard {
 
 impl OpenShards {
     fn new(shards: ShardedArchive, memory_bytes: usize) -> OpenShards {
-        let all = shards.manifest().shards();
-        let mut firsts = Vec::with_capacity(all.len());
-        let mut next = 0;
-        for shard in all {
-            firsts.push(next);
-            next += shard.records;
-        }
-        let memory_bytes = (memory_bytes / all.len().min(MAX_OPEN)).max(SHARD_MEMORY);
-        OpenShards {
-            opened: Cache::new(MAX_OPEN),
-            games: OnceLock::new(),
-            firsts,
-            memory_bytes,
-            shards,
-        }
+        let open = shards.manifest().shard_count().min(MAX_OPEN as u64) as usize;
+        let memory_bytes = (memory_bytes / open).max(SHARD_MEMORY);
+        let opened = Cache::new(MAX_OPEN);
+        OpenShards { opened, games: OnceLock::new(), memory_bytes, shards }
     }
 
     pub(super) const fn archive(&self) -> &ShardedArchive {
@@ -554,12 +626,43 @@ impl OpenShards {
     }
 
     /// Index of the shard that has a position.
-    pub(super) fn shard_of(&self, query: &Query) -> usize {
-        self.manifest().shard_of(query.locality_key())
+    pub(super) fn shard_of(&self, query: &Query) -> Result<usize> {
+        let key = query.locality_key();
+        let list = self.shards.lists.list_of_key(key);
+        let within = self.shards.shards_of_list(list)?;
+        let place = within.partition_point(|numbered| numbered.shard.last_key < key);
+        Ok(self.shards.lists.first_shard(list) + place)
+    }
+
+    /// Index of the shard that has a position, or of the first shard of its list if the list cannot be read.
+    pub(super) fn part_of(&self, query: &Query) -> usize {
+        self.shard_of(query).unwrap_or_else(|_| {
+            let lists = &self.shards.lists;
+            lists.first_shard(lists.list_of_key(query.locality_key()))
+        })
     }
 
     pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
-        self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
+        let lists = &self.shards.lists;
+        let list = lists.list_of_record(number);
+        let within = self.shards.shards_of_list(list)?;
+        let place = within.partition_point(|numbered| numbered.first <= number).saturating_sub(1);
+        self.get(lists.first_shard(list) + place)
+    }
+
+    /// If the shards are at an address, receives the lists that lookups of these queries need. Errors are found again
+    /// when the lists are needed.
+    fn receive_lists(&self, queries: &[Query]) {
+        let lists = &self.shards.lists;
+        let needed = queries.iter().map(|query| lists.list_of_key(query.locality_key()));
+        let needed: BTreeSet<usize> = needed.filter(|list| !lists.is_read(*list)).collect();
+        if needed.len() < 2 || !self.shards.is_remote() {
+            return;
+        }
+        let needed: Vec<usize> = needed.into_iter().collect();
+        for some in needed.chunks(MAX_OPEN) {
+            self.side_by_side(some, |list| self.shards.shards_of_list(*list).ok());
+        }
     }
 
     /// If the shards are at an address, opens these at the same time, each on a thread, and receives what
@@ -577,13 +680,22 @@ impl OpenShards {
             let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
             self.prefetch_one(*shard, &queries)
         };
+        self.side_by_side(parts, prefetch)
+    }
+
+    /// Calls `receive` for each item on a thread of its own. An opener is called for one after the other.
+    fn side_by_side<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        receive: impl Fn(&T) -> Option<R> + Copy + Send,
+    ) -> Vec<Option<R>> {
         if self.shards.opener.is_some() {
-            return parts.iter().map(prefetch).collect();
+            return items.iter().map(receive).collect();
         }
         thread::scope(|scope| {
-            let mut threads = Vec::with_capacity(parts.len());
-            for part in parts {
-                let thread = thread::Builder::new().spawn_scoped(scope, move || prefetch(part));
+            let mut threads = Vec::with_capacity(items.len());
+            for item in items {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || receive(item));
                 threads.push(thread.ok());
             }
             threads.into_iter().map(|thread| thread?.join().ok()?).collect()
@@ -599,10 +711,13 @@ impl OpenShards {
     /// The shard with this index.
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
-            let shards = self.manifest().shards();
-            let shard = shards.get(index).ok_or_else(|| invalid("there is no such shard"))?;
+            let list = self.shards.lists.list_of_shard(index);
+            let place = index - self.shards.lists.first_shard(list);
+            let within = self.shards.shards_of_list(list)?;
+            let NumberedShard { shard, first } =
+                within.get(place).ok_or_else(|| invalid("there is no such shard"))?;
             let archive = self.shards.open(shard)?;
-            Ok(Arc::new(self.for_lookups(&shard.file, archive, self.firsts[index])))
+            Ok(Arc::new(self.for_lookups(&shard.file, archive, *first)))
         })
     }
 }

@@ -110,7 +110,7 @@ pub(super) fn each_of_shards<E: From<Error>>(
     visit: &mut VisitStored<'_, E>,
 ) -> Result<ControlFlow<()>, E> {
     let mut first = 0;
-    for shard in shards.manifest().shards() {
+    for shard in shards.shards()? {
         let failed = |error| shards.failed(&shard.file, error);
         let name = format!("{}: shard {}", shards.name(), shard.file);
         let part = Part { archive: &shards.open(shard)?, name: &name, first, options };

@@ -147,7 +147,7 @@ pub enum StoreError {
         source_name: String,
         /// The last line that the earlier run consumed.
         line: u64,
-        /// The settings of the earlier run.
+        /// The settings of the earlier run that differ.
         found: String,
     },
     /// Records of an interrupted import wait in runs beside the store, and the runs are missing or

@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, damaged};
 use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader, begin_write};
+use super::settings::{self, settings_of};
 
 /// Digest of a source: its length and its BLAKE3 hash. By this digest, the source is recognised
 /// under any name.
@@ -189,8 +190,8 @@ pub struct ImportInfo {
     pub digest: Option<SourceDigest>,
     /// Rule for duplicates.
     pub duplicates: String,
-    /// Settings that select or change the records of the source. The rule for duplicates is not one
-    /// of them.
+    /// Settings that select or change the records of the source, as a text in JSON (see
+    /// [`ImportOptions::settings`](super::ImportOptions::settings)); empty if there are none.
     pub settings: String,
     /// State of the import.
     pub state: ImportState,
@@ -216,10 +217,8 @@ impl std::fmt::Display for ImportInfo {
              {replaced} replaced, {merged} merged, {conflicts} in conflict; duplicates: {duplicates}",
             self.first_import_number
         )?;
-        match settings.as_str() {
-            "" => Ok(()),
-            settings => write!(f, "; settings: {settings}"),
-        }
+        let settings = settings::words(settings_of(settings).iter());
+        if settings.is_empty() { Ok(()) } else { write!(f, "; settings: {settings}") }
     }
 }
 
@@ -257,12 +256,16 @@ impl ImportInfo {
         (&self.duplicates, &self.settings) == (&other.duplicates, &other.settings)
     }
 
-    /// Rule for duplicates and settings, for messages.
-    pub(super) fn settings_text(&self) -> String {
-        match self.settings.as_str() {
-            "" => self.duplicates.clone(),
-            settings => format!("{}; {settings}", self.duplicates),
+    /// The rule for duplicates and the settings in which another import differs, for messages.
+    pub(super) fn difference(&self, later: &ImportInfo) -> String {
+        let mut phrases = Vec::new();
+        if self.duplicates != later.duplicates {
+            phrases.push(format!("duplicates: {}", self.duplicates));
         }
+        if self.settings != later.settings {
+            phrases.push(settings::difference(&self.settings, &settings_of(&later.settings)));
+        }
+        phrases.join("; ")
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {

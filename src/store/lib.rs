@@ -43,6 +43,7 @@ mod read;
 mod recognise;
 mod runs;
 mod schema;
+mod settings;
 mod verify;
 
 use block::{Block, Damage, KeySlot, Payload};
@@ -62,6 +63,7 @@ pub use options::StoreOptions;
 pub use pages::{CommitId, last_commit};
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
+pub use settings::{difference, settings_of};
 pub use verify::{verify, waiting_records};
 
 /// For fuzzing: reads bytes as a row of each table, in every way that a reader does. An accepted

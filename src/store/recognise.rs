@@ -1,10 +1,12 @@
 //! Finds out by the bytes of a source if the source was imported before, under any name.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::error::StoreError;
 use super::journal::{ImportInfo, ImportState, SourceDigest, digests};
 use super::open::Store;
+use super::settings;
 
 /// Result of [`Store::recognise`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,13 +38,13 @@ impl Store {
     /// # let path = dir.path().join("book.epdb");
     /// # let store = Store::create(&path, &StoreOptions::default())?;
     /// let text = b"4k3/8/8/8/8/8/8/4K3 w - -\n";
-    /// let (known, digest) = store.recognise("a.epd", &text[..], "")?;
+    /// let (known, digest) = store.recognise("a.epd", &text[..], &Default::default())?;
     /// assert_eq!(known, Recognised::New);
     /// let options = ImportOptions { digest: Some(digest), ..Default::default() };
     /// let mut import = store.importer("a.epd", &options)?;
     /// import.push(&epdb_chess::parse_epd(text.trim_ascii_end())?)?;
     /// import.finish()?;
-    /// let (known, _) = store.recognise("copy.epd", &text[..], "")?;
+    /// let (known, _) = store.recognise("copy.epd", &text[..], &options.settings)?;
     /// assert!(matches!(known, Recognised::Imported(import) if import.source == "a.epd"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -50,9 +52,10 @@ impl Store {
         &self,
         name: &str,
         source: impl Read,
-        settings: &str,
+        settings: &BTreeMap<String, String>,
     ) -> Result<(Recognised, SourceDigest), StoreError> {
         let imports = self.imports()?;
+        let settings = settings::text(settings);
         let is_complete = |import: &&ImportInfo| {
             matches!(import.state, ImportState::Finished | ImportState::Delivered)
         };

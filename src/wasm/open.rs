@@ -68,4 +68,8 @@ impl ArchiveFolder for Parts {
             _ => of_ranges(file)?,
         })
     }
+
+    fn read(&self, file: &str, bytes: u64) -> Result<Vec<u8>> {
+        Ok(HostFile::new(&format!("{}/{file}", self.0), bytes).whole()?)
+    }
 }

@@ -272,6 +272,66 @@ fn faults_of_a_sharded_archive_are_named() {
     assert!(piped.err.contains("a manifest is read from its folder"), "{}", piped.err);
 }
 
+/// More than 512 shards are in lists, which the commands read like the manifest. A later manifest leaves them behind
+/// like shards.
+#[test]
+fn commands_take_sharded_archives_with_lists() {
+    let scratch = Scratch::new();
+    let mut lines = String::new();
+    for (black, white) in (0..8).flat_map(|black| (0..48).map(move |white| (black, white))) {
+        let row = |king, file| format!("{}{king}{}", "1".repeat(file), "1".repeat(7 - file));
+        let mut ranks = vec!["8".to_string(); 8];
+        ranks[0] = row('k', black);
+        ranks[2 + white / 8] = row('K', white % 8);
+        let board = ranks.join("/");
+        lines += &format!("{board} w - -\n{board} b - -\n");
+    }
+    scratch.write("a.epd", lines);
+    run(&scratch, &["pack", "a.epd", "--shards", "513", "--level", "fast", "-o", "x"]);
+    run(&scratch, &["pack", "a.epd", "-o", "a.epa"]);
+    let manifest = "x/manifest.json";
+    let listed = run(&scratch, &["shard", "list", manifest, "--json"]);
+    assert_eq!(listed.lines().count(), 513);
+    let read: serde_json::Value = serde_json::from_str(&scratch.text(manifest)).unwrap();
+    assert_eq!(
+        (read["lists"].as_array().unwrap().len(), &read["shards"]),
+        (3, &serde_json::Value::Null)
+    );
+    assert!(run(&scratch, &["shard", "list", manifest]).contains(": 768 records in 513 shards, "));
+    assert_eq!(run(&scratch, &["count", manifest]), "768\n");
+    run(&scratch, &["shard", "verify", manifest]);
+    run(&scratch, &["shard", "merge", manifest, "--shards", "2", "-o", "y"]);
+    let exported = run(&scratch, &["export", "a.epa"]);
+    for folder in ["x", "y"] {
+        let shards = run(&scratch, &["export", &format!("{folder}/manifest.json")]);
+        assert_eq!(sorted(&shards), sorted(&exported));
+    }
+
+    let list = read["lists"][1]["file"].as_str().unwrap();
+    let named = format!("{manifest}: shard {list}: ");
+    scratch.write(
+        &format!("x/{list}"),
+        scratch.text(&format!("x/{list}")).replace("records", "record"),
+    );
+    let verified = scratch.run(&["shard", "verify", manifest]);
+    assert_eq!(verified.status, 1, "{}", verified.err);
+    assert!(verified.out.contains(&format!("{named}not the list of shards")), "{}", verified.out);
+    fs::remove_file(scratch.path(&format!("x/{list}"))).unwrap();
+    assert_eq!(scratch.run(&["shard", "verify", manifest]).status, 1);
+    for command in [&["shard", "list"][..], &["count"], &["export"], &["shard", "clean"]] {
+        let place = if command == ["shard", "clean"] { "x" } else { manifest };
+        let done = scratch.run(&[command, &[place]].concat());
+        assert_eq!(done.status, 2, "{command:?}");
+        assert!(done.err.contains(&format!("{named}it is missing")), "{}", done.err);
+    }
+
+    run(&scratch, &["pack", "a.epd", "--shards", "2", "-o", "x", "--force"]);
+    run(&scratch, &["shard", "clean", "x", "--hours", "0"]);
+    let names = content(&scratch, "x").into_keys();
+    let texts = names.filter(|name| name.to_str().unwrap().ends_with(".json"));
+    assert_eq!((texts.count(), content(&scratch, "x").len()), (1, 3));
+}
+
 /// Replaces text in a manifest, and puts its check right.
 fn edit_manifest(scratch: &Scratch, name: &str, edit: impl Fn(&str) -> String) {
     let text = scratch.text(name);

@@ -686,7 +686,7 @@ fn games_are_not_added_to_a_library_as_positions() {
     let text = "was imported as more.epd with other settings (with --profile lenient); it is";
     assert!(again.err.contains(text), "{}", again.err);
     let counted = scratch.run(&["import", "l.epdb", "g.pgn", "--tally", "--again"]);
-    let text = "was imported as g.pgn with other settings (as positions, without --tally); it is";
+    let text = "was imported as g.pgn with other settings (with --positions final, without --same-game auto --tally); it is";
     assert!(counted.err.contains(text), "{}", counted.err);
     // Nothing is said to be imported again before it is refused.
     let refused = scratch.run(&["import", "l.epdb", "g.pgn", "--tally", "--max-ply", "1"]);

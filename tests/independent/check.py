@@ -105,8 +105,15 @@ def check_tally_origin(sample, valid):
 
 
 def check_shards(sample, valid):
-    data = "".join(f"{line}\n" for line in sample["text"]).encode()
+    def lines(text):
+        return "".join(f"{line}\n" for line in text).encode()
+    data = lines(sample["text"])
     manifest = shards.read_manifest(data)
+    for entry in manifest.get("lists", []):
+        list_text = lines(sample["lists"][entry["file"]])
+        listed = shards.read_list(entry, list_text)
+        if valid:
+            expect("text of a list", json.dumps(listed, indent=2).encode() + b"\n", list_text)
     if valid:
         expect("text", shards.write_manifest(manifest), data)
 

@@ -11,10 +11,11 @@ TAIL = 82
 KEY = re.compile(r"[0-9a-f]{16}")
 SUM = re.compile(r"[0-9a-f]{32}")
 HASH = re.compile(r"[0-9a-f]{64}")
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
+NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 MEMBERS = {
-    "manifest": {"format", "version", "about", "library", "shards", "check"},
+    "manifest": {"format", "version", "about", "library", "check"},
     "young layer": {"file", "records", "bytes", "blake3", "footer"},
+    "list": {"first_key", "last_key", "file", "shards", "records", "shard_bytes", "bytes", "blake3"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
     "library": {"settings", "mixed", "pruned", "sources", "delta", "slices", "digests", "kept_games", "games"},
     "file of the games": {"file", "bytes", "blake3", "footer"},
@@ -31,9 +32,32 @@ def check_members(what, value):
     refuse_if(not isinstance(value, dict) or set(value) != MEMBERS[what], f"members of the {what}")
 
 
-def check_file(listed):
+def check_file(listed, suffix=".epa"):
     refuse_if(not HASH.fullmatch(listed["blake3"]), "form of a hash")
-    refuse_if(not NAME.fullmatch(listed["file"]), "name of a file")
+    refuse_if(not re.fullmatch(NAME + re.escape(suffix), listed["file"]), "name of a file")
+
+
+def check_entries(what, entries, suffix, start, end):
+    """Objects of shards or lists, whose ranges follow one another from one key to another."""
+    refuse_if(not 1 <= len(entries) <= 65_536, f"number of objects: {what}")
+    for entry in entries:
+        check_members(what, entry)
+        refuse_if(not all(KEY.fullmatch(entry[key]) for key in ("first_key", "last_key")), "form of a key")
+        check_file(entry, suffix)
+        first, last = int(entry["first_key"], 16), int(entry["last_key"], 16)
+        refuse_if(first != start or last < first, "ranges of keys")
+        start = last + 1
+    refuse_if(start != end + 1, "ranges of keys")
+
+
+def read_list(entry, data):
+    """The shards of a list, whose object in the manifest is `entry`."""
+    refuse_if(len(data) != entry["bytes"] or blake3.blake3(data).hexdigest() != entry["blake3"], "hash of a list")
+    listed = json.loads(data)
+    check_entries("shard", listed, ".epa", int(entry["first_key"], 16), int(entry["last_key"], 16))
+    sums = [len(listed), sum(shard["records"] for shard in listed), sum(shard["bytes"] for shard in listed)]
+    refuse_if(sums != [entry["shards"], entry["records"], entry["shard_bytes"]], "numbers of a list")
+    return listed
 
 
 def check_settings(settings):
@@ -59,20 +83,19 @@ def read_manifest(data):
     refuse_if(data[-TAIL:] != tail(data[:-TAIL]), "the hash at the end differs")
     manifest = json.loads(data)
     young_layers = manifest.get("young_layers", [])
-    check_members("manifest", {name: value for name, value in manifest.items() if name != "young_layers"})
+    optional = ("young_layers", "shards", "lists")
+    check_members("manifest", {name: value for name, value in manifest.items() if name not in optional})
     refuse_if(manifest["format"] != "epdb-ranges", "format")
     refuse_if(manifest["version"] != 1, "version")
     refuse_if(not isinstance(manifest["about"], dict), "facts that are no object")
-    refuse_if(not 1 <= len(manifest["shards"]) <= 65_536, "number of shards")
-    start = 0
-    for shard in manifest["shards"]:
-        check_members("shard", shard)
-        refuse_if(not all(KEY.fullmatch(shard[key]) for key in ("first_key", "last_key")), "form of a key")
-        check_file(shard)
-        first, last = int(shard["first_key"], 16), int(shard["last_key"], 16)
-        refuse_if(first != start or last < first, "ranges of keys")
-        start = last + 1
-    refuse_if(start != 1 << 64, "ranges of keys")
+    refuse_if(("shards" in manifest) == ("lists" in manifest), "either shards or lists")
+    if "lists" in manifest:
+        lists = manifest["lists"]
+        check_entries("list", lists, ".json", 0, (1 << 64) - 1)
+        refuse_if(sum(entry["shards"] for entry in lists) > 262_144, "number of shards")
+        refuse_if(any(entry["bytes"] > 64 << 20 for entry in lists), "size of a list")
+    else:
+        check_entries("shard", manifest["shards"], ".epa", 0, (1 << 64) - 1)
     refuse_if("young_layers" in manifest and not 1 <= len(young_layers) <= 2, "number of young layers")
     for layer in young_layers:
         check_members("young layer", layer)

@@ -9,7 +9,7 @@ use epdb_chess::error::Result;
 use epdb_chess::model::{EpdRecord, Position};
 use epdb_library::explore::{ExploreOptions, explore, neighbourhood};
 use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb_source::{Collection, Lookup, open, repeat_if_replaced};
+use epdb_source::{Collection, Lookup, Manifest, Shard, ShardList, open, repeat_if_replaced};
 
 use crate::random_positions::positions;
 use crate::web_server::{Fault, Request, WebServer};
@@ -284,6 +284,55 @@ fn put_shards(server: &WebServer, count: u32, level: Level, records: &[EpdRecord
         server.put(&format!("/library/{name}"), std::fs::read(folder.path().join(name)).unwrap());
     }
     names.iter().map(|name| format!("/library/{name}")).collect()
+}
+
+/// 70,000 shards are as many as 10^9 positions take in parts of 64 kB. All but one are made up.
+#[test]
+fn a_lookup_in_many_shards_receives_one_list() {
+    const SHARDS: u64 = 70_000;
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = ShardBuilder::new(ShardOptions::new(1), folder.path());
+    builder.push(&EpdRecord::new(Position::START)).unwrap();
+    let one = builder.finish(folder.path(), None).unwrap().shards()[0].clone();
+    let server = WebServer::start();
+    let put = |name: &str, bytes: Vec<u8>| server.put(&format!("/library/{name}"), bytes);
+    put(&one.file, std::fs::read(folder.path().join(&one.file)).unwrap());
+
+    let query = Query::from(&Position::START);
+    let width = u64::MAX / SHARDS;
+    let shard = |number: u64| {
+        let first_key = number * width;
+        let last_key = if number + 1 == SHARDS { u64::MAX } else { first_key + width - 1 };
+        if (first_key..=last_key).contains(&query.locality_key()) {
+            return Shard { first_key, last_key, ..one.clone() };
+        }
+        let file = format!("{number}-of-{SHARDS}-0123456789abcdef.epa");
+        Shard { first_key, last_key, file, records: 14_000, bytes: 1 << 16, ..one.clone() }
+    };
+    let shards: Vec<Shard> = (0..SHARDS).map(shard).collect();
+    let mut lists = Vec::new();
+    for shards in shards.chunks(200) {
+        let text = ShardList::text(shards);
+        lists.push(ShardList::new(shards, &text));
+        put(&lists.last().unwrap().file, text);
+    }
+    let manifest = Manifest::of_lists(None, lists).unwrap().to_bytes();
+    let sizes = (manifest.len(), ShardList::text(&shards).len());
+    put(MANIFEST, manifest);
+
+    let remote = Collection::open(server.at("/library/manifest.json"), MEMORY).unwrap();
+    let found = batch(&remote, &[query]).unwrap();
+    assert_eq!(found[0].len(), 1);
+    let requests = server.requests();
+    println!(
+        "{SHARDS} shards: a manifest of {} bytes, {} without lists; the first lookup receives {} bytes in {} requests",
+        sizes.0,
+        sizes.1,
+        sent(&requests),
+        requests.len()
+    );
+    assert!(requests.len() <= 4, "{requests:#?}");
+    assert!(sent(&requests) < 200_000, "{} bytes", sent(&requests));
 }
 
 #[test]

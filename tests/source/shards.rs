@@ -4,19 +4,21 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use epdb_archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb_chess::codec::key::locality_key;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::error::Result;
 use epdb_chess::model::{EpdRecord, Position};
-use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions, remove_unlisted};
 use epdb_source::{
-    Collection, CollectionFile, Content, Lookup, Manifest, ShardedArchive, open, repeat_if_replaced,
+    Collection, CollectionFile, Content, Lookup, Manifest, ShardList, ShardedArchive, open,
+    repeat_if_replaced,
 };
 use epdb_store::{ImportOptions, Store, StoreOptions};
 
-use crate::samples::samples;
+use crate::samples::{Case, samples};
 
 const LEVELS: [Level; 2] = [Level::Fast, Level::Default];
 
@@ -46,6 +48,22 @@ fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> Pat
     records.iter().for_each(|record| builder.push(record).unwrap());
     builder.finish(folder, None).unwrap();
     folder.join(MANIFEST)
+}
+
+/// Moves the shards of a manifest into lists of `size` shards. Returns the names of the lists.
+fn move_to_lists(manifest: &Path, size: usize) -> Vec<String> {
+    let before = Manifest::from_bytes(&fs::read(manifest).unwrap()).unwrap();
+    let mut lists = Vec::new();
+    for shards in before.shards().chunks(size) {
+        let text = ShardList::text(shards);
+        let list = ShardList::new(shards, &text);
+        fs::write(manifest.with_file_name(&list.file), text).unwrap();
+        lists.push(list);
+    }
+    let names = lists.iter().map(|list| list.file.clone()).collect();
+    let after = Manifest::of_lists(before.library().cloned(), lists).unwrap();
+    fs::write(manifest, after.to_bytes()).unwrap();
+    names
 }
 
 /// One archive of the records in the order of a sharded one.
@@ -78,9 +96,12 @@ fn every_answer_is_that_of_one_archive() {
     let records = records();
     let queries = queries(&records);
     for level in LEVELS {
-        for shards in [1, 3, 8, 200] {
+        for (shards, list) in [(1, 0), (1, 1), (3, 0), (8, 0), (8, 3), (200, 0), (200, 7)] {
             let folder = tempfile::tempdir().unwrap();
             let manifest = build(folder.path(), shards, level, &records);
+            if list > 0 {
+                move_to_lists(&manifest, list);
+            }
             let one = one_archive(&manifest, level);
             let sharded = Collection::open(&manifest, 64 << 20).unwrap();
             assert_eq!((sharded.len(), one.len()), (107, 107));
@@ -108,7 +129,8 @@ fn the_order_in_a_shard_is_that_of_the_input() {
         let read = open(&manifest).unwrap().records().collect::<Result<Vec<_>>>().unwrap();
         let manifest = sharded(&manifest).manifest().clone();
         let mut expected = records.clone();
-        expected.sort_by_key(|record| manifest.shard_of(locality_key(record.position())));
+        let shard_of = |key| manifest.shards().partition_point(|shard| shard.last_key < key);
+        expected.sort_by_key(|record| shard_of(locality_key(record.position())));
         assert_eq!(read, expected);
         assert_eq!(manifest.shards().len(), shards as usize);
         let mean = records.len() as u64 / u64::from(shards);
@@ -225,13 +247,30 @@ fn valid_manifests() {
     for case in samples("shards").valid {
         let manifest = Manifest::from_bytes(case.lines().as_bytes()).expect(&case.name);
         assert_eq!(String::from_utf8(manifest.to_bytes()).unwrap(), case.lines(), "{}", case.name);
+        for list in manifest.lists() {
+            let text = text_of_list(&case, list);
+            let shards = list.read(text.as_bytes()).expect(&case.name);
+            assert_eq!(String::from_utf8(ShardList::text(&shards)).unwrap(), text, "{}", case.name);
+            assert_eq!(&ShardList::new(&shards, text.as_bytes()), list, "{}", case.name);
+        }
     }
+}
+
+fn text_of_list(case: &Case, list: &ShardList) -> String {
+    case.lists[&list.file].iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Reads a manifest and its lists.
+fn read_with_lists(case: &Case) -> Result<()> {
+    let manifest = Manifest::from_bytes(case.lines().as_bytes())?;
+    let lists = manifest.lists().iter();
+    lists.map(|list| list.read(text_of_list(case, list).as_bytes()).map(drop)).collect()
 }
 
 #[test]
 fn invalid_manifests() {
     for case in samples("shards").invalid {
-        let error = Manifest::from_bytes(case.lines().as_bytes()).expect_err(&case.name);
+        let error = read_with_lists(&case).expect_err(&case.name);
         assert_eq!([error.to_string()], case.refused[..], "{}", case.name);
     }
 }
@@ -299,6 +338,50 @@ fn no_fault_of_a_shard_gives_a_wrong_answer() {
         shards.verify(shard, 64 << 20).unwrap();
     }
     shards.verify_games(64 << 20).unwrap();
+}
+
+/// A fault of a list gives an error that names manifest and list. Other lists are read.
+#[test]
+fn no_fault_of_a_list_gives_a_wrong_answer() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 8, Level::Default, &records);
+    let lists = move_to_lists(&manifest, 3);
+    let path = manifest.with_file_name(&lists[1]);
+    let text = fs::read(&path).unwrap();
+    let queries = queries(&records);
+    let first = Collection::open(&manifest, 64 << 20).unwrap().record(0).unwrap();
+    let assert_refused = |what: &str| {
+        let opened = Collection::open(&manifest, 64 << 20).unwrap();
+        let begin = format!("{}: shard {}: ", manifest.display(), lists[1]);
+        for error in [
+            batch(&opened, &queries).unwrap_err(),
+            opened.record(50).unwrap_err(),
+            open(&manifest).unwrap().records().find_map(Result::err).unwrap(),
+            remove_unlisted(folder.path(), Duration::ZERO).unwrap_err(),
+        ] {
+            let error = error.to_string();
+            assert!(error.contains(&begin) && error.contains(what), "{error}");
+        }
+        assert_eq!(opened.record(0).unwrap(), first);
+        let is_sound: Vec<bool> = sharded(&manifest).lists().map(|list| list.is_ok()).collect();
+        assert_eq!(is_sound, [true, false, true]);
+    };
+
+    let other = "it was replaced or damaged";
+    fs::copy(manifest.with_file_name(&lists[0]), &path).unwrap();
+    assert_refused(other);
+    fs::write(&path, [&text[..], b" "].concat()).unwrap();
+    assert_refused(other);
+    for place in (0..text.len()).step_by(97) {
+        let mut changed = text.clone();
+        changed[place] ^= 1 << (place % 8);
+        fs::write(&path, changed).unwrap();
+        assert_refused(other);
+    }
+    fs::remove_file(&path).unwrap();
+    assert_refused("it is missing");
+    fs::write(&path, &text).unwrap();
+    assert_eq!(sharded(&manifest).shards().unwrap().len(), 8);
 }
 
 /// A fold renames the delta and then makes an empty one of its name. Both can be opened at any time.

@@ -313,13 +313,15 @@ fn the_ledger_and_the_games_of_the_library_are_read() {
     assert_eq!(copy.imports().unwrap()[0].digest, Some(digest));
     let bytes = case.bytes();
     let more = [&bytes[..], b"more"].concat();
+    let none = BTreeMap::new();
+    let other = BTreeMap::from([("other".to_string(), String::new())]);
     for (source, settings, expected) in
-        [(&bytes, "", "Imported"), (&bytes, "other", "OtherSettings"), (&more, "", "Grown")]
+        [(&bytes, &none, "Imported"), (&bytes, &other, "OtherSettings"), (&more, &none, "Grown")]
     {
         let (recognised, _) = copy.recognise("again", &source[..], settings).unwrap();
         assert!(format!("{recognised:?}").starts_with(expected), "{recognised:?}");
     }
-    assert_eq!(copy.recognise("new", &b"new"[..], "").unwrap().0, Recognised::New);
+    assert_eq!(copy.recognise("new", &b"new"[..], &none).unwrap().0, Recognised::New);
     let copy = copy.reader().unwrap();
     let visit = &mut |id, game: &[u8]| {
         assert_eq!(reader.kept_game(id)?.as_deref(), Some(game));

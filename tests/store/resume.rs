@@ -1,5 +1,6 @@
 //! Interrupted imports.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Cursor};
 use std::num::NonZeroU64;
 
@@ -104,7 +105,8 @@ fn a_changed_source_is_not_continued() {
     let store = Store::create(scratch.path("changed"), &small()).unwrap();
     run(&store, &source(), 300, &every(64)).unwrap();
     let committed = store.reader().unwrap().stats().unwrap().records;
-    let other_settings = ImportOptions { settings: "strict".into(), ..every(64) };
+    let other_settings =
+        ImportOptions { settings: [("strict".to_string(), String::new())].into(), ..every(64) };
     let changed = source().replacen('k', "K", 1);
     let cut: String = source().chars().take(1000).collect();
     for source in [changed, cut, String::new()] {
@@ -112,7 +114,9 @@ fn a_changed_source_is_not_continued() {
         assert!(matches!(refused, StoreError::SourceChanged { .. }), "{refused}");
     }
     let refused = run(&store, &source(), usize::MAX, &other_settings).err().unwrap();
-    assert!(matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "keep"));
+    assert!(
+        matches!(&refused, StoreError::SettingsChanged { found, .. } if found == "without strict")
+    );
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed);
     // Records pushed without regard to the earlier run would be there twice.
     let mut importer = store.importer("a.epd", &every(64)).unwrap();
@@ -148,7 +152,9 @@ fn a_source_is_recognised_by_its_bytes() {
     let path = scratch.path("known");
     let source = source();
     let store = Store::create(&path, &small()).unwrap();
-    let (known, digest) = store.recognise("a.epd", source.as_bytes(), "").unwrap();
+    let none = BTreeMap::new();
+    let perft = BTreeMap::from([("--perft".to_string(), String::new())]);
+    let (known, digest) = store.recognise("a.epd", source.as_bytes(), &none).unwrap();
     assert_eq!((known, digest.length()), (Recognised::New, source.len() as u64));
     let options = ImportOptions { digest: Some(digest), ..every(64) };
 
@@ -156,7 +162,7 @@ fn a_source_is_recognised_by_its_bytes() {
     let mut importer = store.importer("a.epd", &options).unwrap();
     import_lines(&mut importer, &source, 300).unwrap();
     drop(importer);
-    let (known, _) = store.recognise("b.epd", source.as_bytes(), "").unwrap();
+    let (known, _) = store.recognise("b.epd", source.as_bytes(), &none).unwrap();
     assert!(matches!(known, Recognised::Interrupted(_)), "{known:?}");
     let mut importer = store.importer("b.epd", &options).unwrap();
     assert!(importer.resume_point().is_some());
@@ -167,12 +173,14 @@ fn a_source_is_recognised_by_its_bytes() {
 
     let known =
         |bytes: &str, settings| store.recognise("c.epd", bytes.as_bytes(), settings).unwrap().0;
-    assert!(matches!(known(&source, ""), Recognised::Imported(import) if import.source == "a.epd"));
-    assert!(matches!(known(&source, "--perft"), Recognised::OtherSettings(_)));
-    assert!(matches!(known(&(source.clone() + "\n"), ""), Recognised::Grown(_)));
-    assert_eq!(known(&source[..source.len() - 1], ""), Recognised::New);
-    assert_eq!(known(&source.replacen('k', "K", 1), ""), Recognised::New);
-    assert_eq!(known("", ""), Recognised::New);
+    assert!(
+        matches!(known(&source, &none), Recognised::Imported(import) if import.source == "a.epd")
+    );
+    assert!(matches!(known(&source, &perft), Recognised::OtherSettings(_)));
+    assert!(matches!(known(&(source.clone() + "\n"), &none), Recognised::Grown(_)));
+    assert_eq!(known(&source[..source.len() - 1], &none), Recognised::New);
+    assert_eq!(known(&source.replacen('k', "K", 1), &none), Recognised::New);
+    assert_eq!(known("", &none), Recognised::New);
 }
 
 /// A line of the journal that is missing would let a source be imported twice.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -39,6 +39,8 @@ pub(crate) struct Case {
     #[serde(rename = "needs")]
     _needs: Vec<String>,
     pub(crate) rows: Vec<Row>,
+    /// The lists of a manifest, by the names of their files.
+    pub(crate) lists: BTreeMap<String, Vec<String>>,
     /// The file of runs beside a store.
     runs: Vec<Piece>,
     /// A line of text that is no file.

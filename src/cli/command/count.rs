@@ -106,7 +106,7 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_sound = |archive: &Archive| Damage::or_none(archive.verify_samples());
     match library {
         Some(CollectionFile::Shards(shards)) => {
-            for shard in shards.manifest().shards() {
+            for shard in shards.shards()? {
                 let sound = is_sound(&shards.open(shard)?);
                 if sound.map_err(|error| shards.failed(&shard.file, error))?.is_none() {
                     return Ok(None);

@@ -216,16 +216,21 @@ fn check(
     checked.or_else(|error| findings.put_damage(error, true))
 }
 
-/// Checks all shards. A shard that is missing or cannot be read is damage of the sharded archive.
+/// Checks all shards. A shard or a list that is missing or cannot be read is damage of the sharded archive.
 fn check_shards(
     shards: &ShardedArchive,
     args: &Args,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
     let memory_bytes = args.memory.memory_bytes;
-    let of_shards = shards.manifest().shards().iter();
-    let mut errors: Vec<Error> =
-        of_shards.filter_map(|shard| shards.verify(shard, memory_bytes).err()).collect();
+    let mut errors: Vec<Error> = Vec::new();
+    for list in shards.lists() {
+        match list {
+            Ok(list) => errors
+                .extend(list.iter().filter_map(|shard| shards.verify(shard, memory_bytes).err())),
+            Err(error) => errors.push(error),
+        }
+    }
     errors.extend(shards.verify_games(memory_bytes).err());
     let young = shards.manifest().young_layers().iter();
     errors.extend(young.filter_map(|layer| shards.verify_young(layer, memory_bytes).err()));

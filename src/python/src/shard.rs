@@ -202,8 +202,8 @@ fn filter(r#where: Option<&str>, min_games: Option<u64>) -> Result<Option<Expres
 pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     Ok(match open(&path).or_raise(py)?.library() {
         Some(CollectionFile::Shards(shards)) => {
-            let shards = shards.manifest().shards().iter();
-            shards.map(|shard| path.with_file_name(&shard.file)).collect()
+            let shards = shards.shards().or_raise(py)?;
+            shards.iter().map(|shard| path.with_file_name(&shard.file)).collect()
         }
         Some(_) => vec![path],
         None => Vec::new(),

@@ -20,6 +20,7 @@ use crate::ledger::LedgerChange;
 use crate::open::Store;
 use crate::runs::{self, RunFile, WaitingRuns};
 use crate::schema::{self, Access, BLOCK_PAGE_BYTES, Meta, StoreHeader, begin_write, read_header};
+use crate::settings;
 use epdb_base::new_file::{folder_of, free_bytes};
 use epdb_base::spill::BLOCK;
 use epdb_chess::codec::key::position_key;
@@ -132,7 +133,7 @@ impl<S: Borrow<Store>> Importer<S> {
             source: source.to_string(),
             digest: options.digest,
             duplicates: options.duplicates(),
-            settings: options.settings.clone(),
+            settings: settings::text(&options.settings),
             state: ImportState::Unfinished,
             place: Checkpoint::START,
             first_import_number: meta.next_import_number,
@@ -169,7 +170,7 @@ impl<S: Borrow<Store>> Importer<S> {
                     path: path.clone(),
                     source_name: earlier.source.clone(),
                     line: earlier.place.line(),
-                    found: earlier.settings_text(),
+                    found: earlier.difference(&info),
                 });
             }
             Some((earlier_id, earlier)) => {

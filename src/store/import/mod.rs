@@ -11,6 +11,7 @@ mod sorted;
 
 pub use importer::Importer;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use super::journal::{ImportCounts, SourceDigest};
@@ -56,10 +57,10 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// Definition of duplicates.
     pub same: Same,
-    /// The text of all settings that select or change the records of the source, such as the
-    /// parser's profile. The rule for duplicates is not part of this text. An interrupted import is
-    /// continued only with equal settings.
-    pub settings: String,
+    /// All settings that select or change the records of the source, such as the parser's profile:
+    /// the value of each by its name, and an empty value for a flag. The rule for duplicates is not
+    /// one of them. An interrupted import is continued only with equal settings.
+    pub settings: BTreeMap<String, String>,
     /// Digest of the source, if known: see [`Store::recognise`](crate::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
     pub digest: Option<SourceDigest>,

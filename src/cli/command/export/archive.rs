@@ -92,10 +92,9 @@ impl Archives<'_> {
                 visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))
             }
             Archives::Shards(shards) => {
-                let manifest = shards.manifest();
-                let range = of(manifest.records(), shards.name())?;
+                let range = of(shards.manifest().records(), shards.name())?;
                 let mut first = 0;
-                for shard in manifest.shards() {
+                for shard in shards.shards()? {
                     let within = |number: u64| number.clamp(first, first + shard.records) - first;
                     let own = within(range.start)..within(range.end);
                     first += shard.records;

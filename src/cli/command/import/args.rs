@@ -1,5 +1,6 @@
 //! The arguments of `epdb import`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,14 +106,16 @@ enum OnDuplicateArg {
 }
 
 impl Args {
-    /// Arguments that decide which records or games are imported, in the form that the store keeps.
-    pub(super) fn settings(&self) -> String {
-        let reading = settings::of_reading(&self.read);
+    /// The values of the arguments that decide which records or games are imported, by name.
+    pub(super) fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings = settings::of_reading(&self.read);
         if self.tally {
-            format!("--tally {} {reading}", self.counting.settings(&self.read))
-        } else {
-            reading
+            settings.insert("--tally".to_string(), String::new());
+            for (name, value) in self.counting.settings(&self.read).options() {
+                settings.insert(name.to_string(), value);
+            }
         }
+        settings
     }
 
     /// The import, with the games of a base.

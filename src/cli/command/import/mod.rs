@@ -25,7 +25,7 @@ use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, I
 use epdb_library::tally::TallyCounts;
 use epdb_library::tally::ledger::{Allowed, LedgerError, Unlike};
 use epdb_source::{FileFormat, Item, format_of_file, name_of};
-use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions};
+use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions, difference};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -110,7 +110,7 @@ fn note_known(args: &Args, file: &Path, known: &Recognised) {
         Recognised::OtherSettings(import) => note!(
             "{name}: was imported as {} with other settings ({}); it is imported again with these settings",
             import.source,
-            settings::difference(&import.settings, &args.settings())
+            difference(&import.settings, &args.settings())
         ),
         Recognised::Grown(import) => note!(
             "{name}: begins with the file imported as {} and has grown; all of it is imported as a new source",

@@ -99,7 +99,7 @@ struct Listed<'a> {
 
 impl<'s> Listed<'s> {
     /// The shards and then the young layers.
-    fn files(shards: &'s ShardedArchive) -> Vec<Listed<'s>> {
+    fn files(shards: &'s ShardedArchive) -> epdb_chess::error::Result<Vec<Listed<'s>>> {
         let manifest = shards.name();
         let of_shard = |shard: &'s Shard| Listed {
             manifest,
@@ -119,9 +119,9 @@ impl<'s> Listed<'s> {
             bytes: layer.bytes,
             blake3: &layer.blake3,
         };
-        let listed = shards.manifest();
-        let shards = listed.shards().iter().map(of_shard);
-        shards.chain(listed.young_layers().iter().map(of_layer)).collect()
+        let mut files: Vec<Listed<'s>> = shards.shards()?.into_iter().map(of_shard).collect();
+        files.extend(shards.manifest().young_layers().iter().map(of_layer));
+        Ok(files)
     }
 }
 
@@ -132,7 +132,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
         let Some(shards) = library.as_ref().and_then(CollectionFile::manifest) else {
             bail!("{} is not the manifest of a sharded archive", name_of(path));
         };
-        let listed = Listed::files(shards);
+        let listed = Listed::files(shards)?;
         if args.json {
             listed.iter().try_for_each(|listed| json::line(&mut out, listed))?;
             continue;
@@ -154,7 +154,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 }
 
 fn summary(manifest: &Manifest) -> String {
-    let shards = many(manifest.shards().len() as u64, "shard");
+    let shards = many(manifest.shard_count(), "shard");
     let young = manifest.young_layers().iter().map(|layer| layer.records).sum::<u64>();
     let records = many(manifest.records() + young, "record");
     let whole = format!("{records} in {shards}, {} bytes", manifest.bytes());

@@ -114,7 +114,7 @@ pub(crate) fn write(job: ShardsJob, read: &ReadArgs) -> anyhow::Result<Outcome> 
         note!("{folder}: {files} of earlier manifests removed ({} bytes)", unlisted.bytes);
     }
     let records = many(manifest.records(), "record");
-    let shards = many(manifest.shards().len() as u64, "shard");
+    let shards = many(manifest.shard_count(), "shard");
     note!("{folder}: {records} in {shards}");
     if unlisted.kept > 0 {
         let files = many(unlisted.kept, "file");
