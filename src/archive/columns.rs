@@ -190,8 +190,18 @@ impl Row {
         ranks.fold(0, |set, (codes, rank)| set | u64::from(occupied(codes)) << (8 * rank))
     }
 
+    /// The rank columns.
+    pub(super) fn pieces(&self) -> &[u32] {
+        &self.0[RANKS..EN_PASSANT]
+    }
+
     pub(super) fn has_pieces_of(&self, other: &Row) -> bool {
-        self.0[RANKS..EN_PASSANT] == other.0[RANKS..EN_PASSANT]
+        self.pieces() == other.pieces()
+    }
+
+    /// True if the other row has the same position, and this row may have a position.
+    pub(super) fn has_position_of(&self, other: &Row) -> bool {
+        self.0[STATE..FULLMOVE] == other.0[STATE..FULLMOVE] && self.has_right_state()
     }
 
     /// True if the other row has the same pieces, side to move and rights.

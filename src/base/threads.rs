@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::{process, thread};
 
 use rayon::Yield;
+use rayon::slice::ParallelSliceMut;
 
 /// Minimum number of items that a thread takes from a parallel iterator of a lookup: `items`, or all of them
 /// if the lookup cannot share its work.
@@ -17,6 +18,15 @@ use rayon::Yield;
 /// them for ever, so a lookup there works alone.
 pub fn at_least(items: usize) -> usize {
     if rayon::current_thread_index().is_some() || claim_global_pool() { items } else { usize::MAX }
+}
+
+/// Sorts items, on all threads if the work of a lookup can be shared.
+pub fn sort<T: Ord + Send>(items: &mut [T]) {
+    if at_least(1) == 1 {
+        items.par_sort_unstable();
+    } else {
+        items.sort_unstable();
+    }
 }
 
 /// Claims the global pool of rayon for this process; false if another process has it, or if the system has

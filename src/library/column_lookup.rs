@@ -1,7 +1,7 @@
 //! Lookups of whole columns of positions in a library. Each answer is a table with the number of its query.
 
-use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
@@ -20,7 +20,7 @@ use epdb_chess::text::{Profile, fen};
 use epdb_source::arrow::{
     BatchColumns, CellWriter, Kind, MoveRows, RecordRows, Row, TableOptions, text_at,
 };
-use epdb_source::{Collection, Lookup, repeat_if_replaced};
+use epdb_source::{Collection, repeat_if_replaced, visit_on_threads};
 
 /// Number of queries that are looked up together, so that each block of an archive is decoded once for them.
 pub const QUERIES_AT_ONCE: usize = 1 << 19;
@@ -127,11 +127,12 @@ pub struct PositionLookup {
     fields: Vec<Option<field::Field>>,
 }
 
-/// The records of a query, and as many of them as have rows.
+/// The records of a query.
 #[derive(Default)]
 struct Answer {
     matches: u64,
-    rows: Vec<u8>,
+    /// The numbers and the rows of those records that have rows.
+    rows: Vec<(u64, Vec<u8>)>,
 }
 
 impl PositionLookup {
@@ -146,18 +147,29 @@ impl PositionLookup {
     }
 
     fn find(&self, library: &Collection, positions: &[Result<Position>]) -> Result<Vec<Answer>> {
-        let mut answers: Vec<Answer> = Vec::new();
-        answers.resize_with(positions.len(), Answer::default);
         let (places, queries) = queries(positions);
-        library.get_batch(&queries, &mut |nth, found| {
-            let answer = &mut answers[places[nth]];
+        let answers = EachQuery::<Answer>::new(positions.len());
+        visit_on_threads(library, &queries, &|nth, found| {
+            let number = found.number();
+            let has_earlier =
+                |answer: &Answer| answer.rows.iter().any(|(other, _)| *other < number);
+            let mut answer = answers.get(places[nth]);
             answer.matches += 1;
-            if self.options.all || answer.matches == 1 {
-                self.write(&found.record()?, &mut answer.rows)?;
+            if !self.options.all && has_earlier(&answer) {
+                return Ok(());
             }
-            Ok(ControlFlow::Continue(()))
+            drop(answer);
+            let mut row = Vec::new();
+            self.write(&found.record()?, &mut row)?;
+            answers.get(places[nth]).rows.push((number, row));
+            Ok(())
         })?;
-        Ok(answers)
+        Ok(answers.finish(|answer| {
+            answer.rows.sort_unstable_by_key(|(number, _)| *number);
+            if !self.options.all {
+                answer.rows.truncate(1);
+            }
+        }))
     }
 
     fn write(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
@@ -179,11 +191,8 @@ impl PositionLookup {
         self.rows.write_missing(&mut |_, _| {}, &mut missing);
         let mut about = QueryColumns::default();
         for (query, (answer, position)) in (first_query..).zip(answers.iter().zip(positions)) {
-            let mut rows = answer.matches;
-            if !self.options.all {
-                rows = rows.min(1);
-            }
-            batch.push(&answer.rows)?;
+            let mut rows = answer.rows.len();
+            answer.rows.iter().try_for_each(|(_, row)| batch.push(row))?;
             // A query that finds nothing has a row, unless only records have rows.
             if rows == 0 && (!self.options.all || position.is_err()) {
                 batch.push(&missing)?;
@@ -260,9 +269,45 @@ fn other_column(name: &str) -> Result<Kind> {
 }
 
 fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
-    let known = positions.iter().enumerate();
+    let known = positions.par_iter().enumerate();
     let known = known.filter_map(|(place, position)| Some((place, position.as_ref().ok()?)));
     known.map(|(place, position)| (place, Query::from(position))).unzip()
+}
+
+/// What threads collect for each query.
+struct EachQuery<T>(Vec<Mutex<T>>);
+
+impl<T: Default + Send> EachQuery<T> {
+    fn new(queries: usize) -> EachQuery<T> {
+        EachQuery(std::iter::repeat_with(Mutex::default).take(queries).collect())
+    }
+
+    fn get(&self, query: usize) -> MutexGuard<'_, T> {
+        self.0[query].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the collection; `end` completes what is there for each query.
+    fn finish(self, end: impl Fn(&mut T) + Sync) -> Vec<T> {
+        let finish = |collected: Mutex<T>| {
+            let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+            end(&mut collected);
+            collected
+        };
+        self.0.into_par_iter().map(finish).collect()
+    }
+}
+
+/// The records of each query.
+fn records(library: &Collection, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
+    let records = EachQuery::<Vec<(u64, EpdRecord)>>::new(queries.len());
+    visit_on_threads(library, queries, &|query, found| {
+        let record = found.record()?;
+        records.get(query).push((found.number(), record));
+        Ok(())
+    })?;
+    let records = records.finish(|records| records.sort_by_key(|(number, _)| *number));
+    let in_order = records.into_par_iter();
+    Ok(in_order.map(|records| records.into_iter().map(|(_, record)| record).collect()).collect())
 }
 
 fn refuse_faults(positions: &[Result<Position>], first_query: u64) -> Result<()> {
@@ -370,14 +415,13 @@ impl PositionQuestion for PositionExploration {
     ) -> Result<Vec<RecordBatch>> {
         refuse_faults(positions, first_query)?;
         let (_, queries) = queries(positions);
-        let entries = repeat_if_replaced(library, || {
-            let found = library.records(&queries, &|_| false)?;
-            found.iter().map(|records| Entry::from_records(records)).collect::<Result<Vec<_>>>()
-        })?;
+        let found = repeat_if_replaced(library, || records(library, &queries))?;
+        let entries = found.into_par_iter().map(|records| Entry::from_records(&records));
+        let entries = entries.collect::<Result<Vec<_>>>()?;
         let positions = positions.iter().filter_map(|position| position.as_ref().ok().copied());
         let known = positions.zip(entries).collect();
         let explored = explore_many(known, self.has_children, &self.options, &mut |queries| {
-            repeat_if_replaced(library, || library.records(queries, &|_| false))
+            repeat_if_replaced(library, || records(library, queries))
         })?;
         in_batches(explored.len(), |places| {
             let query = first_query + places.start as u64;

@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use epdb_chess::codec::packed::{self, PackedBoard};
 use epdb_chess::codec::query::{Query, SkipTo};
@@ -58,7 +58,7 @@ use epdb_chess::error::{At, Error, ErrorKind, Place, Result};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::FormatOptions;
 use epdb_chess::text::epd;
-use epdb_source::{Filter, Lookup, Match, repeat_if_replaced};
+use epdb_source::{Filter, Lookup, Match, repeat_if_replaced, visit_on_threads};
 
 /// Memory of a waiting question besides its text and its answer, in bytes.
 const QUESTION_MEMORY: usize = 512;
@@ -147,6 +147,27 @@ pub enum AnswerForm {
     /// Decoded records.
     #[default]
     Record,
+}
+
+impl AnswerForm {
+    fn write_match(self, found: &Match, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            AnswerForm::Presence => Ok(()),
+            AnswerForm::Text => found.write_text(out),
+            AnswerForm::Record => found.encode(out),
+        }
+    }
+
+    fn write_record(self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            AnswerForm::Presence => {}
+            AnswerForm::Text => {
+                epd::format(record, &FormatOptions::default(), out);
+            }
+            AnswerForm::Record => record::encode(record, out)?,
+        }
+        Ok(())
+    }
 }
 
 impl Default for LookupOptions {
@@ -288,13 +309,17 @@ impl<'s> BatchLookup<'s> {
             by_board.entry(*query.board()).or_default().push(place);
         }
         let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
+        let mut number = 0;
         read(&mut |record| {
             let places = by_board.get(&packed::encode(&record.position().identity()));
             for &place in places.into_iter().flatten() {
                 if answers.wants(place) {
-                    answers.put_record(place, record)?;
+                    let mut bytes = Vec::new();
+                    answers.form.write_record(record, &mut bytes)?;
+                    answers.put(place, number, &bytes);
                 }
             }
+            number += 1;
             Ok(())
         })?;
         self.push(answers);
@@ -302,8 +327,7 @@ impl<'s> BatchLookup<'s> {
     }
 
     fn push(&mut self, mut answers: SourceAnswers<'s>) {
-        // Records of one question stay in the order in which they were found.
-        answers.records.sort_by_key(|(place, _)| *place);
+        answers.sort();
         self.sources.push(answers);
     }
 
@@ -351,36 +375,54 @@ struct Searched<'s> {
 }
 
 impl Searched<'_> {
-    /// Looks up questions, and keeps their records. `places` has the place of each question among all.
+    /// Looks up questions, and keeps their records. `places` has the place of each question among all. If one
+    /// record is enough, the records come in order; otherwise all threads make answers of them.
     fn get_batch(
         &self,
         queries: &[Query],
         places: &[usize],
         answers: &mut SourceAnswers<'_>,
     ) -> Result<()> {
-        self.lookup.get_batch(queries, &mut |nth, found| {
-            let place = places[nth];
-            if answers.wants(place) {
-                self.put(&found, answers, place)?;
+        let form = answers.form;
+        if answers.one_is_enough() {
+            return self.lookup.get_batch(queries, &mut |nth, found| {
+                if answers.wants(places[nth])
+                    && let Some(bytes) = self.answer(&found, form)?
+                {
+                    answers.put(places[nth], found.number(), &bytes);
+                }
+                Ok(if answers.wants(places[nth]) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(SkipTo::NextQuery)
+                })
+            });
+        }
+        let answers = Mutex::new(answers);
+        let answers = || answers.lock().unwrap_or_else(PoisonError::into_inner);
+        visit_on_threads(self.lookup, queries, &|nth, found| {
+            let is_wanted = answers().wants(places[nth]);
+            if is_wanted && let Some(bytes) = self.answer(&found, form)? {
+                answers().put(places[nth], found.number(), &bytes);
             }
-            Ok(if answers.wants(place) {
-                ControlFlow::Continue(())
-            } else if answers.overflows(place) && answers.is_again() {
-                ControlFlow::Break(SkipTo::End)
-            } else {
-                ControlFlow::Break(SkipTo::NextQuery)
-            })
+            Ok(())
         })
     }
 
-    /// Keeps a record as an answer to a question, unless the filter excludes it.
-    fn put(&self, found: &Match, answers: &mut SourceAnswers, place: usize) -> Result<()> {
-        let Some(filter) = self.filter else { return answers.put_match(place, found) };
-        let record = found.record()?;
-        if self.takes(filter, found.number(), &record) {
-            answers.put_record(place, &record)?;
+    /// A record as an answer; `None` if the filter excludes it.
+    fn answer(&self, found: &Match, form: AnswerForm) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        match self.filter {
+            None => form.write_match(found, &mut bytes)?,
+            Some(filter) => {
+                let record = found.record()?;
+                if !self.takes(filter, found.number(), &record) {
+                    return Ok(None);
+                }
+                form.write_record(&record, &mut bytes)?;
+            }
         }
-        Ok(())
+        Ok(Some(bytes))
     }
 
     fn takes(&self, filter: &dyn Filter, number: u64, record: &EpdRecord) -> bool {
@@ -413,9 +455,10 @@ struct SourceAnswers<'s> {
     only_first: bool,
     /// Whether each question has a record.
     has: Vec<bool>,
-    /// The answers, concatenated. For each answer, `records` has the question and the range.
+    /// The answers, concatenated. For each answer, `records` has the question, the number of the record in the
+    /// source, and the range.
     bytes: Vec<u8>,
-    records: Vec<(usize, Range<usize>)>,
+    records: Vec<(usize, u64, Range<usize>)>,
     /// Number of answers that were returned.
     given: usize,
     /// Maximum number of bytes of answers.
@@ -463,17 +506,16 @@ impl<'s> SourceAnswers<'s> {
 
     /// Whether another record of this question is wanted.
     fn wants(&self, place: usize) -> bool {
-        let one_is_enough = self.only_first || self.form == AnswerForm::Presence;
-        !(self.has[place] && one_is_enough || self.overflows(place))
+        !(self.has[place] && self.one_is_enough() || self.overflows(place))
+    }
+
+    /// Whether a question needs one record only.
+    fn one_is_enough(&self) -> bool {
+        self.only_first || self.form == AnswerForm::Presence
     }
 
     fn overflows(&self, place: usize) -> bool {
         place >= self.asked.end || !self.overflowing.is_empty() && self.overflowing.contains(&place)
-    }
-
-    /// True if the first lookup has already told which questions have records.
-    fn is_again(&self) -> bool {
-        self.asked.len() < self.has.len()
     }
 
     /// Looks up questions again, from a place on: as many as fit, but at least one.
@@ -499,46 +541,30 @@ impl<'s> SourceAnswers<'s> {
             let places: Vec<usize> = self.asked.clone().collect();
             searched.get_batch(&queries[self.asked.clone()], &places, self)?;
             if self.overflowing.is_empty() || self.asked.len() == 1 {
-                self.records.sort_by_key(|(place, _)| *place);
+                self.sort();
                 return Ok(());
             }
         }
     }
 
-    fn put_match(&mut self, place: usize, found: &Match) -> Result<()> {
-        self.put(place, |form, out| match form {
-            AnswerForm::Text => found.write_text(out),
-            _ => found.encode(out),
-        })
-    }
-
-    fn put_record(&mut self, place: usize, record: &EpdRecord) -> Result<()> {
-        self.put(place, |form, out| match form {
-            AnswerForm::Text => {
-                epd::format(record, &FormatOptions::default(), out);
-                Ok(())
-            }
-            _ => Ok(record::encode(record, out)?),
-        })
-    }
-
-    fn put(
-        &mut self,
-        place: usize,
-        write: impl FnOnce(AnswerForm, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
+    /// Keeps a record as an answer to a question.
+    fn put(&mut self, place: usize, number: u64, answer: &[u8]) {
         self.has[place] = true;
         if self.form == AnswerForm::Presence {
-            return Ok(());
+            return;
         }
         if self.bytes.len() > self.budget && !self.only_first {
             self.overflowing.insert(place);
-            return Ok(());
+            return;
         }
         let start = self.bytes.len();
-        write(self.form, &mut self.bytes)?;
-        self.records.push((place, start..self.bytes.len()));
-        Ok(())
+        self.bytes.extend_from_slice(answer);
+        self.records.push((place, number, start..self.bytes.len()));
+    }
+
+    /// Sorts the answers by their questions, and those of a question by the numbers of the records.
+    fn sort(&mut self) {
+        self.records.sort_unstable_by_key(|(place, number, _)| (*place, *number));
     }
 
     /// Passes the records of a question to `visit`. The questions must come in order.
@@ -558,10 +584,10 @@ impl<'s> SourceAnswers<'s> {
                 return searched.each_record(&queries[place], &mut |answer| visit(place, answer));
             }
         }
-        while self.records.get(self.given).is_some_and(|(of, _)| *of < place) {
+        while self.records.get(self.given).is_some_and(|(of, ..)| *of < place) {
             self.given += 1;
         }
-        while let Some((of, range)) = self.records.get(self.given)
+        while let Some((of, _, range)) = self.records.get(self.given)
             && *of == place
         {
             self.given += 1;

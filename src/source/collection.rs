@@ -18,7 +18,9 @@ use super::format::FileFormat;
 use super::input::{self, Input};
 use super::local::Local;
 use super::lookup::sealed::Sealed;
-use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
+use super::lookup::{
+    Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch, VisitOnThreads,
+};
 use super::manifest::{Manifest, YoungLayer, invalid};
 use super::shards::{ArchiveFolder, ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
@@ -692,7 +694,11 @@ fn no_room_in(folder: &Path, error: Error) -> Error {
     }
 }
 
-impl Sealed for Collection {}
+impl Sealed for Collection {
+    fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
+        self.lookup().visit_on_threads(queries, visit).map_err(|error| self.named(error))
+    }
+}
 
 impl Lookup for Collection {
     fn matches(&self, query: &Query) -> Matches<'_> {
@@ -1330,7 +1336,12 @@ impl MergedRecords<'_> {
 /// Number of positions that are looked up together in a library and its delta.
 const BATCH: usize = 256;
 
-impl Sealed for Layers {}
+impl Sealed for Layers {
+    /// On one thread, because a record may be merged with those of other parts.
+    fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
+        self.get_batch(queries, &mut |place, found| visit(place, found).map(ControlFlow::Continue))
+    }
+}
 
 impl Lookup for Layers {
     fn matches(&self, query: &Query) -> Matches<'_> {

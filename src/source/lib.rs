@@ -93,7 +93,9 @@ pub use item::{
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::Local;
-pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
+pub use lookup::{
+    Lookup, Match, Matches, VisitMatch, VisitOnThreads, repeat_if_replaced, visit_on_threads,
+};
 pub use manifest::ObjectFolder;
 pub use manifest::{
     GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedLibrary, YoungLayer,

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
 use epdb_archive::{Archive, ArchiveError};
+use rayon::prelude::*;
+
 use epdb_base::new_file::OfFile;
+use epdb_base::threads;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::codec::record;
 use epdb_chess::error::{Error, ErrorKind, Result};
@@ -16,9 +19,28 @@ use epdb_chess::model::EpdRecord;
 use epdb_chess::text::FormatOptions;
 use epdb_store::{EncodedRecord, Reader};
 
+/// Number of queries that a thread looks up at a time in a store.
+const QUERIES_OF_PART: usize = 1 << 12;
+
 /// Takes the records of many queries. The arguments are the index of a query and one of its
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
+
+/// Takes the records of many queries, on several threads at once. The arguments are those of [`VisitMatch`].
+pub type VisitOnThreads<'v> = dyn Fn(usize, Match<'_>) -> Result<()> + Sync + 'v;
+
+/// Looks up many positions on all threads, and calls `visit` with each record that is found. The records come
+/// in no order; [`Match::number`] is their order.
+///
+/// # Errors
+/// Those of [`Lookup::get_batch`].
+pub fn visit_on_threads(
+    source: &dyn Lookup,
+    queries: &[Query],
+    visit: &VisitOnThreads<'_>,
+) -> Result<()> {
+    source.visit_on_threads(queries, visit)
+}
 
 /// A collection of records that is searched by position: a store, an archive or a sharded archive.
 /// Counters, castling dialects and superfluous en passant squares are ignored when positions are
@@ -206,22 +228,7 @@ impl Lookup for ShardReader {
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        let shards = self.current();
-        let by_shard = QueriesByShard::new(&shards, queries);
-        let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
-        for parts in parts.chunks(MAX_OPEN) {
-            let received = shards.prefetch(parts, queries);
-            for (nth, (shard, places)) in parts.iter().enumerate() {
-                let shard = match received.get(nth) {
-                    Some(Some(shard)) => Arc::clone(shard),
-                    _ => shards.get(*shard)?,
-                };
-                if search_shard(&shard, queries, places, visit)?.is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+        each_shard(self, queries, &mut |shard, places| search_shard(shard, queries, places, visit))
     }
 
     fn prefetch(&self, queries: &[Query]) {
@@ -256,6 +263,31 @@ impl Lookup for ShardReader {
     }
 }
 
+/// Calls `search` with each shard that may have some positions, and with the places of their queries, until it
+/// breaks.
+fn each_shard(
+    shards: &ShardReader,
+    queries: &[Query],
+    search: &mut dyn FnMut(&OpenShard, &[usize]) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let shards = shards.current();
+    let by_shard = QueriesByShard::new(&shards, queries);
+    let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
+    for parts in parts.chunks(MAX_OPEN) {
+        let received = shards.prefetch(parts, queries);
+        for (nth, (shard, places)) in parts.iter().enumerate() {
+            let shard = match received.get(nth) {
+                Some(Some(shard)) => Arc::clone(shard),
+                _ => shards.get(*shard)?,
+            };
+            if search(&shard, places)?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Looks up the queries at some places in a shard. Breaks if `visit` ends the lookup.
 fn search_shard(
     shard: &OpenShard,
@@ -277,15 +309,45 @@ fn search_shard(
 }
 
 pub(super) mod sealed {
-    use super::{Archive, Reader, ShardReader};
+    use super::*;
 
-    pub trait Sealed {}
+    pub trait Sealed: Sync {
+        fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()>;
+    }
 
-    impl Sealed for Reader {}
+    impl Sealed for Reader {
+        fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
+            let parts = queries.par_chunks(QUERIES_OF_PART).enumerate();
+            let visit_part = |(nth, queries): (usize, &[Query])| {
+                Reader::get_batch(self, queries, |place, found| {
+                    visit(nth * QUERIES_OF_PART + place, Match::of_store(found))?;
+                    Ok(ControlFlow::Continue(()))
+                })
+            };
+            let visited = parts.with_min_len(threads::at_least(1)).map(visit_part);
+            // After damage the other parts are still visited.
+            visited.collect::<Vec<_>>().into_iter().collect()
+        }
+    }
 
-    impl Sealed for Archive {}
+    impl Sealed for Archive {
+        fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
+            self.visit_batch(queries, |place, found| visit(place, Match::of_archive(found)))
+        }
+    }
 
-    impl Sealed for ShardReader {}
+    impl Sealed for ShardReader {
+        fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
+            each_shard(self, queries, &mut |shard, places| {
+                let own: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
+                let searched = shard.archive.visit_batch(&own, |nth, found| {
+                    visit(places[nth], Match::of_shard(shard, found)).map_err(VisitError::Visit)
+                });
+                searched.map_err(|error| error.named(|error| shard.failed(error)))?;
+                Ok(ControlFlow::Continue(()))
+            })
+        }
+    }
 }
 
 /// A record in its binary form, with its number.

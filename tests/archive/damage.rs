@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use epdb_archive::{DamagedPart, ReadRanges, Restored, Salvaged};
 use epdb_chess::codec::kept_game;
@@ -227,11 +227,13 @@ impl Sample {
             Ok(ControlFlow::Continue(()))
         });
         self.assert_found(done, &found, note);
-        let mut found = vec![Vec::new(); queries.len()];
-        let done = archive.get_batch(&queries, |query, record| {
-            found[query].push(record.number());
-            Ok(ControlFlow::Continue(()))
+        let found: Vec<_> = queries.iter().map(|_| Mutex::new(Vec::new())).collect();
+        let done = archive.visit_batch(&queries, |query, record| {
+            found[query].lock().unwrap().push(record.number());
+            Ok(())
         });
+        let mut found: Vec<_> = found.into_iter().map(|it| it.into_inner().unwrap()).collect();
+        found.iter_mut().for_each(|numbers| numbers.sort_unstable());
         self.assert_found(done, &found, note);
     }
 
@@ -504,6 +506,13 @@ fn positions_are_found_beside_damage() {
                 Ok::<_, ArchiveError>(ControlFlow::Continue(()))
             });
             assert!(matches!(done, Err(ArchiveError::Corrupt { .. })), "{part} {share}: {done:?}");
+            let on_threads = Mutex::new(std::collections::BTreeSet::new());
+            let same = archive.visit_batch(&queries, |_, record| {
+                on_threads.lock().unwrap().insert(record.number());
+                Ok::<_, ArchiveError>(())
+            });
+            assert_eq!(format!("{same:?}"), format!("{done:?}"), "{part} {share}");
+            assert_eq!(on_threads.into_inner().unwrap(), found, "{part} {share}");
             let lost = records.len() - found.len();
             assert!((1..=most).contains(&lost), "{part} {share}: {lost} of {}", records.len());
             for (number, query) in (0..).zip(&queries) {

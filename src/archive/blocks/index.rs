@@ -325,7 +325,7 @@ impl<'a> BlockIndex<'a> {
     }
 
     pub(super) const fn search(&self) -> KeySearch<'_, 'a> {
-        KeySearch { index: self, bucket: None }
+        KeySearch { index: self, bucket: None, wanted: 0 }
     }
 }
 
@@ -334,6 +334,8 @@ pub(super) struct KeySearch<'i, 'a> {
     index: &'i BlockIndex<'a>,
     /// The bucket that was read last, and the cut key in it that was read last.
     bucket: Option<(BucketReader<'a>, Option<u64>)>,
+    /// The cut key that was searched last. The key that was read last may be above it.
+    wanted: u64,
 }
 
 impl<'a> KeySearch<'_, 'a> {
@@ -341,9 +343,9 @@ impl<'a> KeySearch<'_, 'a> {
     pub(super) fn find(&mut self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
         let wanted = self.index.cut(key);
         let number = self.index.bucket_of(key);
-        let is_before = |last: &Option<u64>| last.is_none_or(|last| last <= wanted);
+        let ascends = std::mem::replace(&mut self.wanted, wanted) <= wanted;
         let (mut bucket, mut last) = match self.bucket.take() {
-            Some((bucket, last)) if bucket.number == number && is_before(&last) => (bucket, last),
+            Some((bucket, last)) if bucket.number == number && ascends => (bucket, last),
             _ => (self.index.bucket(number)?, None),
         };
         while last.is_none_or(|last| last < wanted) {
@@ -405,6 +407,11 @@ pub(super) struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
+    /// Number of blocks that were not taken yet.
+    pub(super) const fn left(&self) -> u32 {
+        self.left
+    }
+
     /// Reads the number of blocks of the key. `all` is the number of blocks of the index.
     fn begin(&mut self, all: u32) -> Option<()> {
         let left = self.bits.take_gamma().filter(|&count| count <= all)?;

@@ -21,7 +21,7 @@ use epdb_chess::codec::query::{Select, Selected};
 use epdb_chess::model::EpdRecord;
 
 /// Number of blocks that one thread decodes together.
-const SIDE_BY_SIDE: usize = 32;
+pub(super) const SIDE_BY_SIDE: usize = 32;
 /// Maximum number of further blocks that are tried if the first block of a segment is damaged.
 const SAMPLED_BLOCKS: usize = 16;
 

@@ -171,27 +171,13 @@ impl<'a> Separators<'a> {
         Ok((separators, end))
     }
 
-    /// Reads the separator above all boards and the first of each group, after checking the
+    /// Reads the separator above all boards, and prepares to read the first of each group, after checking the
     /// checksum.
-    fn top(
-        &self,
-    ) -> Result<(BoardKey, impl Iterator<Item = Result<BoardKey, ArchiveError>>), ArchiveError>
-    {
+    fn top(&self) -> Result<(BoardKey, FirstSeparators<'a>), ArchiveError> {
         let corrupt = || ArchiveError::corrupt(PART);
         let mut bits = self.open(self.groups()).ok_or_else(corrupt)?;
         let end = Separator::take(&BoardKey::default(), &mut bits).ok_or_else(corrupt)?;
-        let mut first = end;
-        let mut left = self.groups();
-        let firsts = std::iter::from_fn(move || {
-            left = left.checked_sub(1)?;
-            let taken = Separator::take(&first, &mut bits);
-            first = taken.unwrap_or_default();
-            Some(match taken {
-                Some(key) if left > 0 || bits.is_at_end() => Ok(key),
-                _ => Err(corrupt()),
-            })
-        });
-        Ok((end, firsts))
+        Ok((end, FirstSeparators { bits, before: end, left: self.groups() }))
     }
 
     /// Reads the separators of a group, of which the first is known, after checking the checksum.
@@ -220,30 +206,71 @@ impl<'a> Separators<'a> {
         check::strip_placed(self.identity, number, parts.get(start..end)?).map(BitReader::new)
     }
 
+    pub(super) fn search(self) -> Result<SeparatorSearch<'a>, ArchiveError> {
+        let (end, unread) = self.top()?;
+        Ok(SeparatorSearch { separators: self, end, firsts: Vec::new(), unread, group: None })
+    }
+}
+
+/// The first separators of the groups, which are read one after the other.
+struct FirstSeparators<'a> {
+    bits: BitReader<'a>,
+    before: BoardKey,
+    /// Number of separators that were not read yet.
+    left: u64,
+}
+
+impl Iterator for FirstSeparators<'_> {
+    type Item = Result<BoardKey, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let taken = Separator::take(&self.before, &mut self.bits);
+        self.before = taken.unwrap_or_default();
+        Some(match taken {
+            Some(key) if self.left > 0 || self.bits.is_at_end() => Ok(key),
+            _ => Err(ArchiveError::corrupt(PART)),
+        })
+    }
+}
+
+/// A search for boards. If they ascend, each group is read once.
+pub(super) struct SeparatorSearch<'a> {
+    separators: Separators<'a>,
+    /// The separator above all boards.
+    end: BoardKey,
+    /// The first separators of the groups, as far as they were read.
+    firsts: Vec<BoardKey>,
+    unread: FirstSeparators<'a>,
+    /// The group that was read last, and its number.
+    group: Option<(usize, Vec<BoardKey>)>,
+}
+
+impl SeparatorSearch<'_> {
     /// Finds the blocks that may have a board.
-    pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
-        let (end, firsts) = self.top()?;
-        if *key >= end {
+    pub(super) fn find(&mut self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
+        if *key >= self.end {
             return Ok(0..0);
         }
-        // The last groups that begin at or below the board, and below it. They differ if separators are equal.
-        let mut at = None;
-        let mut below = None;
-        for (number, first) in (0..).zip(firsts) {
-            let first = first?;
-            if first > *key {
-                break;
-            }
-            at = Some((number, first));
-            below = if first < *key { at } else { below };
+        while self.firsts.last().is_none_or(|first| first <= key)
+            && let Some(first) = self.unread.next()
+        {
+            self.firsts.push(first?);
         }
-        let count = |group: Option<(u64, BoardKey)>, holds: &dyn Fn(&BoardKey) -> bool| {
-            let Some((number, first)) = group else { return Ok(0) };
-            let found = self.group(number, first)?.partition_point(holds);
-            Ok::<u64, ArchiveError>(number * GROUP as u64 + found as u64)
+        let start = self.count(|separator| separator < key)?;
+        Ok(start.saturating_sub(1)..self.count(|separator| separator <= key)?)
+    }
+
+    /// Number of separators for which a condition holds: those before all others.
+    fn count(&mut self, holds: impl Fn(&BoardKey) -> bool) -> Result<u64, ArchiveError> {
+        let Some(number) = self.firsts.partition_point(&holds).checked_sub(1) else { return Ok(0) };
+        let group = match self.group.take().filter(|(last, _)| *last == number) {
+            Some((_, group)) => group,
+            None => self.separators.group(number as u64, self.firsts[number])?,
         };
-        let start = count(below, &|separator| separator < key)?;
-        Ok(start.saturating_sub(1)..count(at, &|separator| separator <= key)?)
+        let found = number * GROUP + group.partition_point(holds);
+        self.group = Some((number, group));
+        Ok(found as u64)
     }
 }
 
@@ -282,6 +309,9 @@ mod tests {
             let bytes = written(&boards, block);
             let blocks = boards.len().div_ceil(block) as u64;
             let separators = Separators::new(&bytes, blocks, 7);
+            let (all, end) = separators.all().unwrap();
+            assert!(all.len() as u64 == blocks && end > boards[boards.len() - 1]);
+            let mut separators = separators.search().unwrap();
             for (place, board) in boards.iter().enumerate() {
                 let found = separators.find(board).unwrap();
                 assert!(found.contains(&((place / block) as u64)), "{place} in {block}: {found:?}");
@@ -291,8 +321,6 @@ mod tests {
             }
             let absent = separators.find(&[u32::MAX; KEY_COLUMNS]).unwrap();
             assert_eq!(absent, 0..0);
-            let (all, end) = separators.all().unwrap();
-            assert!(all.len() as u64 == blocks && end > boards[boards.len() - 1]);
         }
     }
 
@@ -301,7 +329,9 @@ mod tests {
         let boards = boards();
         let bytes = written(&boards, 3);
         let blocks = boards.len().div_ceil(3) as u64;
-        let find = |bytes: &[u8], board| Separators::new(bytes, blocks, 7).find(board);
+        let find = |bytes: &[u8], board| {
+            Separators::new(bytes, blocks, 7).search().and_then(|mut search| search.find(board))
+        };
         for place in (0..bytes.len()).step_by(3) {
             let mut changed = bytes.clone();
             changed[place] ^= 0x10;
@@ -312,6 +342,6 @@ mod tests {
             }
             assert!(find(&bytes[..place], &boards[0]).is_err());
         }
-        assert!(Separators::new(&bytes, blocks, 8).find(&boards[0]).is_err());
+        assert!(Separators::new(&bytes, blocks, 8).search().is_err());
     }
 }

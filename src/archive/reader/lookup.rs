@@ -3,15 +3,21 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use rayon::prelude::*;
+
 use super::Archive;
 use super::level::LevelReader;
 use crate::blocks::{BlockMatch, BlockMatches};
 use crate::error::ArchiveError;
 use crate::file::ranges::ArchiveBytes;
 use crate::rows::{RowMatches, RowRef};
+use epdb_base::threads;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::{FormatOptions, epd};
+
+/// Number of queries that a thread looks up at a time in an archive of level fast.
+const QUERIES_OF_PART: usize = 1 << 12;
 
 impl Archive {
     /// Returns all records of a position, ascending by number. They are found one at a time, so the
@@ -99,6 +105,37 @@ impl Archive {
 }
 
 impl Archive {
+    /// Looks up many positions on all threads. Calls `visit` with the index of a query and with one of its
+    /// records. Several threads call it at once, and the records come in no order.
+    ///
+    /// # Errors
+    /// Those of [`Archive::get_batch`].
+    pub fn visit_batch<E: From<ArchiveError> + Send>(
+        &self,
+        queries: &[Query],
+        visit: impl Fn(usize, Match<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.verify_segments()?;
+        self.bytes.intact(match &self.level {
+            LevelReader::Rows(rows) => {
+                let parts = queries.par_chunks(QUERIES_OF_PART).enumerate();
+                let visit_part = |(nth, queries): (usize, &[Query])| {
+                    rows.get_batch(queries.iter().copied(), &mut |place, row| {
+                        let found = Match(LevelMatch::Row(row));
+                        visit(nth * QUERIES_OF_PART + place, found).map(ControlFlow::Continue)
+                    })
+                };
+                let visited = parts.with_min_len(threads::at_least(1)).map(visit_part);
+                // After damage the other parts are still visited.
+                visited.collect::<Vec<_>>().into_iter().collect()
+            }
+            LevelReader::Blocks(blocks) => blocks.visit_batch(queries, &|place, found| {
+                visit(place, Match(LevelMatch::Block(found)))
+            }),
+        })?;
+        Ok(self.whole()?)
+    }
+
     /// Receives what lookups of these positions read, with few requests, if the archive is read by ranges
     /// ([`Archive::from_ranges`]). The lookups then answer at once.
     ///
@@ -232,6 +269,7 @@ impl Match<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::sync::Mutex;
     use std::sync::atomic::Ordering;
 
     use super::*;
@@ -319,6 +357,34 @@ mod tests {
         archive.get_batch(&[Position::START, *other.position()], visit).unwrap();
         let place = |number| usize::from(number % 4 == 0);
         assert!(batch.into_iter().eq((0..BLOCKS * 8).map(|it| (place(it), packed(it)))));
+    }
+
+    /// Lists of blocks that do not fit into memory together are sorted in parts. The same records are found, on one
+    /// thread and on all.
+    #[test]
+    fn queries_with_more_blocks_than_fit_into_memory_find_all_records() {
+        let archive = archive(true);
+        let archive = Archive { level: archive.level.with_memory(1 << 16), ..archive };
+        let queries = vec![Query::from(&Position::START); 40];
+        let expected: Vec<u64> = (0..BLOCKS as u64 * 8).filter(|number| number % 4 > 0).collect();
+        let mut found = vec![Vec::new(); queries.len()];
+        let visit = |query: usize, record: Match<'_>| {
+            found[query].push(record.number());
+            Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
+        };
+        archive.get_batch(&queries, visit).unwrap();
+        assert!(found.iter().all(|found| *found == expected));
+        let found: Vec<Mutex<Vec<u64>>> = queries.iter().map(|_| Mutex::default()).collect();
+        let visit = |query: usize, record: Match<'_>| {
+            found[query].lock().unwrap().push(record.number());
+            Ok::<(), ArchiveError>(())
+        };
+        archive.visit_batch(&queries, visit).unwrap();
+        for found in found {
+            let mut found = found.into_inner().unwrap();
+            found.sort_unstable();
+            assert_eq!(found, expected);
+        }
     }
 
     /// If a visitor wants only one record of each of many queries, one block is decoded, because

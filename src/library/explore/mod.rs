@@ -29,6 +29,8 @@ mod parents;
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use epdb_chess::codec::ordinal;
 use epdb_chess::codec::query::Query;
 use epdb_chess::error::{Error, Result};
@@ -239,12 +241,16 @@ pub fn explore_many<E: From<Error>>(
     options: &ExploreOptions,
     ask: &mut Ask<'_, E>,
 ) -> Result<Vec<Explored>, E> {
-    let explored = positions.into_iter().map(|(at, entry)| Explored::new(at, entry, options));
+    let explored = positions.into_par_iter().map(|(position, entry)| {
+        let mut explored = Explored::new(position, entry, options);
+        if !has_children {
+            explored.select_rows(options);
+        }
+        explored
+    });
     let mut explored: Vec<Explored> = explored.collect();
     if has_children {
         ask_for_children(&mut explored.iter_mut().collect::<Vec<_>>(), options, ask)?;
-    } else {
-        explored.iter_mut().for_each(|one| one.select_rows(options));
     }
     Ok(explored)
 }
