@@ -43,6 +43,8 @@ pub(crate) struct Comments(Arc<Shared>);
 struct Shared {
     /// True if no lines wait and no record has to be counted, which is the usual state.
     is_idle: AtomicBool,
+    /// True if a record was written.
+    has_written: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -70,6 +72,8 @@ struct State {
     tail: Block,
     /// True until the first record of the source.
     is_begin: bool,
+    /// True if a source had a record.
+    has_read: bool,
     /// Blocks by the key of their record, in order.
     by_key: HashMap<Vec<u8>, VecDeque<Block>>,
     /// Blocks by the number of their record.
@@ -106,6 +110,12 @@ impl Block {
 
     fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Removes blank lines at the end.
+    fn trim_end(&mut self) {
+        let lines = self.text.trim_ascii_end().len();
+        self.text.truncate(if lines == 0 { 0 } else { lines + 1 });
     }
 
     fn append(&mut self, mut other: Block) {
@@ -216,6 +226,7 @@ impl Comments {
 
     /// Lines to write before the next record.
     pub(crate) fn next(&self) -> Block {
+        self.0.has_written.store(true, Relaxed);
         if self.is_idle() {
             return Block::default();
         }
@@ -246,14 +257,15 @@ impl Comments {
         state.by_key.get_mut(&key).and_then(VecDeque::pop_front).unwrap_or_default()
     }
 
-    /// Lines to write after the last record.
+    /// Lines to write after the last record. If all records are left out, the output is empty.
     pub(crate) fn rest(&self) -> Block {
         let state = &mut *self.state();
         let mut rest = take(&mut state.head);
         rest.append(take(&mut state.tail));
-        for block in state.by_key.drain().flat_map(|(_, blocks)| blocks) {
-            state.left_out.add(block);
+        if state.has_read && !self.0.has_written.load(Relaxed) {
+            state.left_out.add(take(&mut rest));
         }
+        rest.trim_end();
         rest
     }
 
@@ -264,7 +276,11 @@ impl Comments {
 
     /// Warnings about the comments that were not written.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = (Place, Diagnostic)> {
-        let state = self.state();
+        let state = &mut *self.state();
+        // Several outputs may share the comments, so only now no other record is written.
+        for block in state.by_key.drain().flat_map(|(_, blocks)| blocks) {
+            state.left_out.add(block);
+        }
         let left_out = state.left_out.warning("their records are left out");
         let without_place = state.without_place.warning("the output cannot store them");
         [left_out, without_place].into_iter().flatten()
@@ -332,6 +348,7 @@ impl State {
     /// The header, which ends with the first record.
     fn end_header(&mut self) -> Block {
         self.is_begin = false;
+        self.has_read = true;
         take(&mut self.header)
     }
 

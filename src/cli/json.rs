@@ -126,6 +126,8 @@ pub(crate) struct Stats {
     pub chess960: u64,
     /// Records of illegal positions.
     pub(crate) illegal: u64,
+    /// Records whose `id` another record has already.
+    pub(crate) repeated_ids: u64,
     /// Number of different records by all six fields.
     pub(crate) unique_with_counters: u64,
     /// Number of different records by the first four fields.
@@ -435,6 +437,7 @@ impl Stats {
             black_to_move: tally.black_to_move,
             with_counters: tally.with_counters,
             superfluous_en_passant: tally.superfluous_en_passant,
+            repeated_ids: tally.repeated_ids,
             chess960: tally.chess960,
             illegal: tally.illegal,
             unique_with_counters: tally.unique.with_counters,

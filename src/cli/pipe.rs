@@ -1,5 +1,6 @@
 //! Shared parts of commands that read and write records.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use epdb_chess::error::Place;
 use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::text::pgn::decode;
 use epdb_library::field::Field;
 use epdb_library::sets::{self, By, ByLines, ConflictingOperation};
 use epdb_library::tally::ledger::LedgerSum;
@@ -96,7 +98,7 @@ impl Pipe {
 
     /// Writes each record as `change` returns it; unchanged if it returns `None`. With `keeps_lines`, the lines
     /// of unchanged records, lines without a record, and lines that cannot be read are copied from sources of
-    /// text to an output of the same form.
+    /// text to an output of the same form. A changed line is UTF-8, so those that can be read become UTF-8 too.
     pub(crate) fn run_changes(
         &self,
         keeps_lines: bool,
@@ -115,16 +117,26 @@ impl Pipe {
                 Item::Record { record, place, raw, .. } => match change(&record, place) {
                     Some(changed) if keeps_lines => output.write_instead_of(raw, &changed)?,
                     Some(changed) => output.write(&changed)?,
-                    None if keeps_lines => output.write_line_as_read(raw)?,
+                    None if keeps_lines => output.write_line_as_read(&self.in_utf8(raw))?,
                     None => output.write(&record)?,
                 },
-                Item::Skipped { raw, .. } if keeps_lines => output.write_line_as_read(raw)?,
+                Item::Skipped { raw, .. } if keeps_lines => {
+                    output.write_line_as_read(&self.in_utf8(raw))?;
+                }
                 // A long line comes in several pieces.
                 Item::Rejected { raw, .. } if keeps_lines => output.write_verbatim(raw)?,
                 _ => {}
             }
             Ok(())
         })
+    }
+
+    /// A line of a source in UTF-8.
+    fn in_utf8<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
+        match decode(line, self.read.form.options().charset) {
+            Cow::Borrowed(_) => line.into(),
+            Cow::Owned(text) => text.into_bytes().into(),
+        }
     }
 
     /// True if all records are written, each to a line of the form that its source has.

@@ -79,17 +79,26 @@ impl Identity {
     }
 
     /// Identity of the file that standard input reads. `None` if standard input is not a file.
-    #[cfg(unix)]
     fn of_stdin() -> Option<Identity> {
-        use std::os::fd::AsFd;
-        let stdin = io::stdin().as_fd().try_clone_to_owned().ok()?;
-        let found = fs::File::from(stdin).metadata().ok()?;
-        found.is_file().then(|| Identity::of_file(&found))
+        #[cfg(unix)]
+        return Identity::of_stream(io::stdin());
+        #[cfg(not(unix))]
+        None
     }
 
-    #[cfg(not(unix))]
-    fn of_stdin() -> Option<Identity> {
+    /// Identity of the file that standard output writes. `None` if standard output is not a file.
+    fn of_stdout() -> Option<Identity> {
+        #[cfg(unix)]
+        return Identity::of_stream(io::stdout());
+        #[cfg(not(unix))]
         None
+    }
+
+    #[cfg(unix)]
+    fn of_stream(stream: impl std::os::fd::AsFd) -> Option<Identity> {
+        let stream = stream.as_fd().try_clone_to_owned().ok()?;
+        let found = fs::File::from(stream).metadata().ok()?;
+        found.is_file().then(|| Identity::of_file(&found))
     }
 }
 
@@ -234,13 +243,21 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let others = ids.filter(|id| !OUTPUTS.contains(id) && is_given(id));
-    files().inputs.extend(Identity::of_stdin());
+    let stdout = Identity::of_stdout();
+    let stdin = Identity::of_stdin();
+    if stdin.is_some() && stdin == stdout {
+        return Err(is_stdout("standard input"));
+    }
+    files().inputs.extend(stdin);
     for input in others.flat_map(|id| values(matches, id)) {
         if command.get_name() != IMPORTING {
             note_waiting(&input);
         }
         let Some(identity) = Identity::of(&input) else { continue };
         files().inputs.insert(identity.clone());
+        if stdout.as_ref() == Some(&identity) {
+            return Err(is_stdout(&name_of(&input)));
+        }
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
             return Err(Usage(format!(
                 "{name} {} would overwrite the input {}: name another file",
@@ -251,6 +268,15 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         }
     }
     Ok(())
+}
+
+/// The error for an input that standard output overwrites. The shell has emptied the file already, or the
+/// command would read what it writes.
+fn is_stdout(input: &str) -> anyhow::Error {
+    let text = format!(
+        "{input} and standard output are the same file: `-o FILE` replaces a file after it was read"
+    );
+    Usage(text).into()
 }
 
 /// Reports the records of an interrupted import that wait beside a store, or beside a delta. They are in no answer.

@@ -193,6 +193,9 @@ impl RecordOutput {
     /// Writes encoded records in order. Their text is made on all threads; lines that were kept as
     /// text are written unchanged.
     pub(crate) fn write_all_encoded(&mut self, records: &mut Ordered) -> anyhow::Result<()> {
+        if records.begins_with_line()?.is_none() {
+            return Ok(());
+        }
         self.put(self.comments.next())?;
         if self.comments.are_collected() {
             return self.write_with_comments(records);
@@ -300,13 +303,18 @@ impl RecordOutput {
         Ok(())
     }
 
-    /// Writes a record in place of this line of a source, with the same line end.
+    /// Writes a record in place of this line of a source, with the same byte order mark and line end.
     pub(crate) fn write_instead_of(
         &mut self,
         line: &[u8],
         record: &EpdRecord,
     ) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
+        if line.starts_with(BYTE_ORDER_MARK)
+            && let Some(output) = self.target.text_output()
+        {
+            output.write_all(BYTE_ORDER_MARK)?;
+        }
         let line_end = line_end(line);
         self.target.write_line(record, line_end)?;
         self.is_line_open = line_end.is_empty();
@@ -325,6 +333,8 @@ impl RecordOutput {
         Ok(Outcome::different_if(losses.salvaged_counters > 0))
     }
 }
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 fn line_end(line: &[u8]) -> &[u8] {
     let last = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));

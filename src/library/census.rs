@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::ordered::changed;
+use super::sample::random_from_bytes;
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::packed;
 use epdb_chess::codec::pgc::{self, PgcEncodeOptions};
@@ -44,6 +45,8 @@ use epdb_source::Encode;
 pub struct Census {
     tally: CensusTally,
     keys: Sorter,
+    /// The hashes of `id`.
+    ids: Sorter,
 }
 
 /// The result of a [`Census`].
@@ -67,6 +70,8 @@ pub struct CensusTally {
     pub illegal: u64,
     /// Number of records with positions whose moves cannot be generated.
     pub not_playable: u64,
+    /// Number of records whose `id` another record has already.
+    pub repeated_ids: u64,
     /// Bytes of all records in binary form.
     pub encoded_bytes: u64,
     /// Records by the number of pieces on the board, 0 to 64.
@@ -122,6 +127,7 @@ impl Default for CensusTally {
             chess960: 0,
             illegal: 0,
             not_playable: 0,
+            repeated_ids: 0,
             encoded_bytes: 0,
             pieces: [0; 65],
             opcodes: BTreeMap::new(),
@@ -134,7 +140,12 @@ impl Census {
     /// A census that uses about `memory_bytes` of memory, and a temporary file in `directory` for
     /// the rest; see [`Sorter::new`].
     pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Census {
-        Census { tally: CensusTally::default(), keys: Sorter::new(directory, memory_bytes) }
+        let directory = directory.into();
+        Census {
+            tally: CensusTally::default(),
+            keys: Sorter::new(directory.clone(), memory_bytes / 2),
+            ids: Sorter::new(directory, memory_bytes / 2),
+        }
     }
 
     /// Counts one record.
@@ -156,7 +167,12 @@ impl Census {
         else {
             return Err(changed());
         };
-        let (key, opcodes) = rest.split_at_checked(usize::from(*key_len)).ok_or_else(changed)?;
+        let (key, rest) = rest.split_at_checked(usize::from(*key_len)).ok_or_else(changed)?;
+        let id_len = if flags & flag::ID != 0 { 8 } else { 0 };
+        let (id, opcodes) = rest.split_at_checked(id_len).ok_or_else(changed)?;
+        if !id.is_empty() {
+            self.ids.push(id, b"")?;
+        }
         let tally = &mut self.tally;
         let has = |flag| u64::from(flags & flag != 0);
         tally.records += 1;
@@ -181,7 +197,14 @@ impl Census {
     /// # Errors
     /// The temporary file cannot be written or read.
     pub fn finish(self) -> Result<CensusTally> {
-        let Census { mut tally, keys } = self;
+        let Census { mut tally, keys, ids } = self;
+        let mut ids = ids.finish()?;
+        let mut last_id = Vec::new();
+        while let Some((id, _)) = ids.next_entry()? {
+            tally.repeated_ids += u64::from(last_id == id);
+            last_id.clear();
+            last_id.extend_from_slice(id);
+        }
         let mut keys = keys.finish()?;
         let unique = &mut tally.unique;
         let mut last = Vec::new();
@@ -247,15 +270,18 @@ mod flag {
     pub(super) const CHESS960: u8 = 1 << 3;
     pub(super) const ILLEGAL: u8 = 1 << 4;
     pub(super) const NOT_PLAYABLE: u8 = 1 << 5;
+    pub(super) const ID: u8 = 1 << 6;
 }
 
 /// Appends the facts of a record: flags, number of pieces, length of the key, length of the binary
-/// form in four bytes, the key, and the opcodes with blanks between them.
+/// form in four bytes, the key, a hash of `id` in eight bytes if the record has it, and the opcodes with blanks
+/// between them.
 fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let position = record.position();
     let identity = position.identity();
     let counters = counters(record);
     let is_illegal = !legality(position).is_legal();
+    let id = record.text_of(Opcode::ID);
     let flags = [
         (position.turn() == Color::Black, flag::BLACK_TO_MOVE),
         (counters != [None, None], flag::COUNTERS),
@@ -263,6 +289,7 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
         (position.is_chess960(), flag::CHESS960),
         (is_illegal, flag::ILLEGAL),
         (is_illegal && Playable::new(position).is_err(), flag::NOT_PLAYABLE),
+        (id.is_some(), flag::ID),
     ];
     let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);
     let key = key(position, &identity, counters).map_err(Error::from_cause)?;
@@ -279,6 +306,9 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     ]);
     out.extend_from_slice(&len.to_be_bytes());
     out.extend_from_slice(&key);
+    if let Some(id) = id {
+        out.extend_from_slice(&random_from_bytes(0, &id).to_be_bytes());
+    }
     for operation in record.operations() {
         out.extend_from_slice(operation.opcode.as_bytes());
         out.push(b' ');

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::field::{BuiltinField, Field};
 use super::ordered::{Ordered, changed, push_record};
-use super::value::EvalContext;
-use super::value::{Number, Value};
+use super::value::{EvalContext, Number, Type, Value};
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::packed;
 use epdb_chess::codec::record::{self, PlainRecord};
@@ -71,6 +70,8 @@ struct SortField {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum SortKey {
     Field(Field),
+    /// The absolute value of a field.
+    Abs(Field),
     Position,
 }
 
@@ -81,8 +82,8 @@ impl SortOrder {
         self.0.first().is_some_and(|first| first.what == key && !first.descending)
     }
 
-    /// Parses a list such as `-ce,id`: names of fields, or `position` to group records by position;
-    /// a minus sign means descending order.
+    /// Parses a list such as `-ce,id`: names of fields, `abs(ce)` for an absolute value, or `position` to
+    /// group records by position; a minus sign means descending order.
     ///
     /// # Errors
     /// The mistake in a name, as text.
@@ -91,7 +92,10 @@ impl SortOrder {
             let name = name.trim();
             let descending = name.starts_with('-');
             let name = name.strip_prefix('-').unwrap_or(name);
-            let what = if name == "position" {
+            let absolute = name.strip_prefix("abs(").and_then(|name| name.strip_suffix(')'));
+            let what = if let Some(name) = absolute {
+                SortKey::Abs(number_field(name.trim())?)
+            } else if name == "position" {
                 SortKey::Position
             } else {
                 SortKey::Field(Field::parse(name)?)
@@ -104,7 +108,7 @@ impl SortOrder {
     /// The fields of the order, the first one first; `position` is not a field.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().filter_map(|field| match &field.what {
-            SortKey::Field(field) => Some(field),
+            SortKey::Field(field) | SortKey::Abs(field) => Some(field),
             SortKey::Position => None,
         })
     }
@@ -112,7 +116,7 @@ impl SortOrder {
     /// Whether the order depends on the records, not only on their games and places.
     pub fn is_of_record(&self) -> bool {
         let is_of_record = |field: &SortField| match &field.what {
-            SortKey::Field(field) => field.is_of_record(),
+            SortKey::Field(field) | SortKey::Abs(field) => field.is_of_record(),
             SortKey::Position => true,
         };
         self.0.iter().any(is_of_record)
@@ -136,6 +140,7 @@ impl SortOrder {
                     false
                 }
                 SortKey::Field(field) => push_value(&field.value(subject), key),
+                SortKey::Abs(field) => push_value(&field.value(subject).abs(), key),
             };
             if *descending && !is_missing {
                 key[start..].iter_mut().for_each(|byte| *byte = !*byte);
@@ -170,6 +175,15 @@ impl SortOrder {
         record::encode_plain(record, out);
         true
     }
+}
+
+/// A field whose values can be numbers.
+fn number_field(name: &str) -> Result<Field, String> {
+    let field = Field::parse(name)?;
+    if matches!(field.kind(), Type::Number | Type::Any) {
+        return Ok(field);
+    }
+    Err(format!("abs() needs a number, and `{field}` is not a number"))
 }
 
 /// Reserves space for the length of a key; returns the start of the key.
@@ -398,6 +412,9 @@ mod tests {
             sorted("-ce,id", &lines),
             ["ce 7; id \"a\";", "ce 5; id \"a\";", "ce 5; id \"b\";"]
         );
+        let scores = ["ce 5;", "ce -7;", "ce -2;", ""];
+        assert_eq!(sorted("-abs(ce)", &scores), ["ce -7;", "ce 5;", "ce -2;", ""]);
+        assert!(SortOrder::parse("abs(id)").unwrap_err().contains("`id` is not a number"));
         assert!(SortOrder::parse("ce,piecse").unwrap_err().contains("did you mean `pieces`"));
         assert!(SortOrder::parse("").is_err());
     }

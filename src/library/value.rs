@@ -103,6 +103,11 @@ impl Value<'_> {
         }
     }
 
+    /// The absolute value of a number; missing for anything else.
+    pub(super) fn abs(&self) -> Value<'static> {
+        self.number().map_or(Value::Missing, |number| Value::Number(number.abs()))
+    }
+
     /// The value as a number, if it is a number or can be read as one.
     pub fn number(&self) -> Option<Number> {
         match self {

@@ -447,6 +447,14 @@ fn an_empty_book_replaces_no_good_one() {
     assert!(done.err.contains("--repertoire takes"), "{}", done.err);
     assert_eq!(scratch.read("b.bin"), before);
     scratch.write("none.bin", "");
+    // Neither records nor games without moves are a book.
+    scratch.write("p.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";\n");
+    scratch.write("p.pgn", "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n\n*\n");
+    for file in ["p.epd", "p.pgn"] {
+        let none = scratch.run(&["book", "make", file, "-o", "b.bin"]);
+        let told = "a book consists of moves, and none was played here";
+        assert!(none.status == 1 && none.err.contains(told), "{}", none.err);
+    }
     let merged = scratch.run(&["book", "merge", "none.bin", "none.bin", "-o", "b.bin"]);
     assert!(merged.status == 1 && merged.err.contains("no book has an entry"), "{}", merged.err);
     let some = scratch.run(&[

@@ -322,12 +322,41 @@ fn moves_are_listed_in_ordinal_order() {
     assert_eq!(Scratch::new().run(&["moves", "8/8/8/8/8/8/8/8 w - -"]).status, 2);
 }
 
+/// A move is illegal for `verify` where it is for `illegal()`, also in a position where no move is legal.
+#[test]
+fn verify_and_filter_find_the_same_illegal_moves() {
+    let in_check = "4k3/8/8/3q4/8/8/4R3/R3K3 w Q -";
+    for (line, verdict, illegal) in [
+        (format!("{START} bm e5;"), "1 illegal move", 1),
+        (format!("{in_check} bm Kh8;"), "1 illegal move, 1 warning", 1),
+        (format!("{in_check} am Rd2 Kh8; bm #3 Ra8;"), "2 illegal moves, 1 warning", 1),
+        ("8/8/8/8/8/8/8/R3K2R w KQ - pv O-O Kf8 Rf8;".into(), "1 illegal move, 1 warning", 1),
+        (format!("{in_check} bm #3; id \"a\";"), "no damage found, 1 warning", 0),
+        (format!("{START} bm e4;"), "no damage found", 0),
+    ] {
+        let scratch = Scratch::with("a.epd", format!("{line}\n"));
+        let verified = scratch.run(&["verify", "a.epd"]);
+        assert_eq!(verified.out, format!("a.epd: {verdict}\n"), "{line}");
+        assert_eq!(verified.status, illegal, "{line}");
+        let filter = ["am", "bm", "pv"].map(|opcode| format!("illegal({opcode})")).join(" || ");
+        let counted = scratch.run(&["filter", "a.epd", "--count", "--where", &filter]);
+        assert_eq!(counted.out, format!("{illegal}\n"), "{line}");
+    }
+}
+
 #[test]
 fn stats_count_positions_in_every_sense() {
     let scratch = Scratch::with("a.epd", format!("{START}\n{START} 0 1\n{START} id \"x\";\n"));
+    scratch.write(
+        "ids.epd",
+        ["x", "y", "x", "", "x"].map(|id| format!("{START} id \"{id}\";\n")).concat(),
+    );
+    let repeated = scratch.run(&["stats", "ids.epd"]).out;
+    let line = repeated.lines().find(|line| line.contains("the id of an earlier one"));
+    assert!(line.is_some_and(|line| line.ends_with(" 2")), "{repeated}");
     let done = scratch.run(&["stats", "a.epd", "--json"]);
     let stats: serde_json::Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!(stats["records"], 3);
+    assert_eq!((&stats["records"], &stats["repeated_ids"]), (&3.into(), &0.into()));
     assert_eq!(stats["unique_with_counters"], 2);
     assert_eq!(stats["unique_positions"], 1);
     assert_eq!(stats["opcodes"]["id"], 1);

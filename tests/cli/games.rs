@@ -61,7 +61,7 @@ fn a_suite_is_written_as_games() {
     };
     let expected = format!(
         "{}[FEN \"{wac} 0 1\"]\n[SetUp \"1\"]\n\n\
-         {{[%eval 3.50,4]}} {{am Qh4}} {{by hand}} {{[%epd acn 21146;]}} 1. Qg6 $1 1... fxg6 2.\nNxg6# *\n\n\
+         {{[%eval 3.50,4]}} {{by hand}} {{[%epd acn 21146;]}} 1. Qg6 $1 (1. Qh4 $2) 1... fxg6\n2. Nxg6# *\n\n\
          {}[FEN \"{king} 7 40\"]\n[SetUp \"1\"]\n\n*\n\n",
         roster("WAC.001"),
         roster("stalemate")
@@ -113,6 +113,30 @@ fn a_suite_comes_back_from_games() {
     assert_eq!((written.status, written.err.as_str()), (0, note));
 }
 
+/// A program that saves the games again may join the comments before the first move.
+#[test]
+fn a_suite_comes_back_from_joined_comments() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let suite = format!(
+        "{start} acd 17; acs 3001; am f3 g4; bm d4 e4; c0 \"why not\"; c1 \"1\"; c7 \"d4 e4\"; c8 \"10 9\"; \
+         ce 68; dm 4; id \"STS.1\";\n"
+    );
+    let scratch = Scratch::with("s.epd", &suite);
+    scratch.run(&["convert", "s.epd", "s.pgn"]);
+    let joined = scratch.text("s.pgn").replace("} {", " ").replace("}\n{", "\n");
+    assert_eq!(joined.matches('{').count(), 1);
+    for text in [joined.clone(), joined.replace("{[%eval", "{by me [%eval").replace("why not", "")]
+    {
+        scratch.write("j.pgn", &text);
+        let done = scratch.run(&["convert", "j.pgn", "-", "--to", "epd", "--suite"]);
+        let wanted = if text == joined { suite.clone() } else { suite.replace("why not", "by me") };
+        assert_eq!((done.out, done.err.as_str()), (wanted, ""));
+    }
+    scratch.write("bad.pgn", joined.replace(";]", ";"));
+    let bad = scratch.run(&["convert", "bad.pgn", "-", "--to", "epd", "--suite"]);
+    assert!(bad.err.contains("1 game with a comment [%epd ...] that is not EPD"), "{}", bad.err);
+}
+
 /// Problems of others mark the best first moves or none.
 #[test]
 fn games_are_read_as_problems() {
@@ -126,6 +150,11 @@ fn games_are_read_as_problems() {
         ),
         ("{am I right?} 1. Ra8+! *", "bm Ra8#; c0 \"am I right?\";", ""),
         ("1. Re8# (1. Kf2 h6 (1... g6 2. Re8+!) 2. Re8+!) *", "bm Kf2 Re8#;", " pv Kf2 h6 Re8+;"),
+        // Refuted moves are neither best moves nor the line.
+        ("1. Re8# (1. Kf2?) (1. Kf1 $4 h6 2. Re8#) (1. Ra8#) *", "am Kf1 Kf2; bm Ra8# Re8#;", ""),
+        ("1. Kf2?! h6 (1... g6) *", "am Kf2;", ""),
+        ("{am Kf1 Kh1} 1. Re8#!! (1. Kf2??) *", "am Kf1 Kf2 Kh1; bm Re8#;", ""),
+        ("1. Kf2 $6 (1. Re8#! Kf8 2. Kf1) *", "am Kf2; bm Re8#;", ""),
         ("-- *", "", ""),
     ];
     for (moves, operations, pv) in problems {

@@ -197,7 +197,8 @@ fn evaluations_of_data_frames_are_read() {
         ("fen\tevaluation", "F\t+31", ce, true),
         ("|fen|cp", "0|F|31", ce, true),
         (",fen,cp", "0,F,31", ce, true),
-        ("cp,id,fen", "31,x,F", ce, true),
+        ("cp,index,fen", "31,x,F", ce, true),
+        ("cp,id,fen", "31,x,F", "ce 31; id \"x\";", true),
         ("fen,cp,mate", "F,31,", ce, true),
         ("fen,cp,mate", "F,,-12", "ce -32743;", true),
         ("fen,mate", "F,3.0", "ce 32762;", true),
@@ -220,6 +221,33 @@ fn evaluations_of_data_frames_are_read() {
             assert_done(&done, 0, &wanted);
         }
         assert!(!done.out.contains("noop"), "{header}: {}", done.out);
+    }
+    // The columns of operations, as `epdb table` writes them.
+    let suite = [
+        format!("{P} am Kd1; bm Kd2 e4; c0 \"a, \u{e9}; b\"; id \"A.1\"; pm e4; v0 \"none\";\n"),
+        format!("{P} acd 9; bm Nh8; ce -5; dm 3; id \"A.2\";\n"),
+        format!("{Q}\n"),
+    ];
+    let scratch = Scratch::with("suite.epd", suite.concat());
+    for (name, columns) in [
+        ("a.csv", "id,fen,bm,am,c0,ce,dm,pm,v0,acd"),
+        ("a.tsv", "epd,v0,pm,dm,ce,c0,am,bm,id,acd"),
+        ("a.jsonl", "fen,id,bm,am,c0,ce,dm,pm,v0,acd"),
+    ] {
+        scratch.run(&["table", "suite.epd", "--columns", columns, "-o", name]);
+        let back = scratch.run(&["edit", "--drop", "hmvc,fmvn", name]);
+        assert_done(&back, 0, &suite.concat());
+        assert!(!back.err.contains("W-LINE-COLUMN"), "{}", back.err);
+    }
+    for (row, wanted) in [
+        ("F,e4; id \"x\"", "2 columns"),
+        ("F,e4; id x,,", "is not the value of one bm"),
+        ("F,e4,many,", "integer"),
+    ] {
+        let text = format!("fen,bm,dm,resign\n{}\n", row.replace('F', P));
+        let done = Scratch::new().run_with(&["normalize"], text);
+        assert!(done.status == 1 && done.err.contains(wanted), "{row}: {}", done.err);
+        assert!(done.err.contains("column `resign` is unknown"), "{}", done.err);
     }
     // The scores of tables with lines are from White's view.
     let text = format!("fen,line,depth,knodes,cp,mate\n{Q},e8d7,46,1,31,\n");

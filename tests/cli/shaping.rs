@@ -407,6 +407,16 @@ fn split_makes_a_file_for_each_value() {
     assert_eq!(scratch.text("eco-_.epd"), format!("{KINGS}\n"));
     out(&scratch, &["split", "--by", "eco", "e.epd", "-o", "n%d.epb"]);
     assert_eq!(out(&scratch, &["count", "n1.epb", "n2.epb", "n3.epb"]), "4\n");
+    // No file is hidden, and each comment stays with its record.
+    scratch.write(
+        "c.epd",
+        format!("# first\n\n{START} id \"\";\n# b\n{KINGS} id \"b\";\n# a\n{PAWN} id \"a\";\n"),
+    );
+    let parts = scratch.run(&["split", "--by", "id", "c.epd", "-o", "%s.epd"]);
+    assert!(!parts.err.contains("W-LEN-COMMENT"), "{}", parts.err);
+    assert_eq!(scratch.text("a.epd"), format!("# first\n\n# a\n{PAWN} id \"a\";\n"));
+    assert_eq!(scratch.text("b.epd"), format!("# b\n{KINGS} id \"b\";\n"));
+    assert_eq!(scratch.text("_.epd"), format!("{START} id \"\";\n"));
     for args in [
         ["split", "--lines", "2", "e.epd", "-o", "x%s.epd"],
         ["split", "--by", "oce", "e.epd", "-o", "x%s.epd"],
@@ -669,7 +679,7 @@ fn edit_changes_some_records_in_place() {
     assert_eq!(scratch.text("suite.epd"), before);
     let done = scratch.run(&[&edit[..], &["--if", "id == 'S.10'"]].concat());
     assert!(
-        done.status == 0 && done.err.ends_with("epdb: 1 of 3 records changed\n"),
+        done.status == 0 && done.err.ends_with("epdb: 1 of 3 records changed; 1 had bm already\n"),
         "{}",
         done.err
     );
@@ -700,6 +710,23 @@ fn edit_keeps_the_other_lines_byte_for_byte() {
     for args in [&["--format", "fen"][..], &["--counters", "ops"], &["--where", "pieces > 2"]] {
         let made = of(&[&["a.epd"], args].concat());
         assert!(!made.contains("  id"), "{args:?}: {made}");
+    }
+}
+
+/// A file gets no second character set, and its first line keeps the byte order mark.
+#[test]
+fn edit_writes_one_character_set() {
+    let line = |c0: &str, ce: &str| format!("{KINGS} c0 \"{c0}\";{ce}\n");
+    let text =
+        format!("\u{feff}{}# f\u{fc}r\n{}", line("gr\u{fc}n", " ce 5;"), line("gr\u{fc}n", ""));
+    // Each of these characters is the byte of its number in Windows-1252.
+    let bytes: Vec<u8> = text.chars().skip(1).map(|c| c as u8).collect();
+    for content in [&bytes, text.as_bytes()] {
+        let scratch = Scratch::with("a.epd", content);
+        let changed = out(&scratch, &["edit", "a.epd", "--set", "ce=7", "--if", "has(ce)"]);
+        let is_utf8 = content.len() > bytes.len();
+        let wanted = text.replace("ce 5", "ce 7");
+        assert_eq!(changed, if is_utf8 { &wanted } else { &wanted["\u{feff}".len()..] });
     }
 }
 

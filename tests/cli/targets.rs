@@ -927,3 +927,28 @@ fn stores_and_libraries_are_replaced_only_by_force() {
     let count = |name: &str| scratch.run(&["count", name]).out;
     assert_eq!(["lib.epa", "lib.epdb", "store.epdb"].map(count), ["1\n", "2\n", "1\n"]);
 }
+
+/// The shell has emptied a file that is input and standard output, so nothing may look like a result.
+#[test]
+fn standard_output_is_no_input() {
+    let scratch = Scratch::with("a.epd", book(3));
+    scratch.write("b.epd", book(2));
+    for (args, stdin) in [
+        (&["dedupe", "a.epd"][..], None),
+        (&["filter", "b.epd", "./a.epd", "--where", "pieces > 2"], None),
+        (&["normalize"], Some("a.epd")),
+        (&["join", "b.epd", "a.epd", "--take", "id"], None),
+        (&["table", "a.epd", "--columns", "id", "-o", "c.csv"], None),
+    ] {
+        let append = || File::options().append(true).open(scratch.path("a.epd")).unwrap();
+        let mut command = epdb(&scratch, args);
+        if let Some(name) = stdin {
+            command.stdin(File::open(scratch.path(name)).unwrap());
+        }
+        let done = command.stdout(append()).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(err.contains("and standard output are the same file"), "{args:?}: {err}");
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert_eq!(scratch.text("a.epd"), book(3));
+    }
+}

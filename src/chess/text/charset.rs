@@ -14,7 +14,7 @@ pub enum Charset {
 
 /// Decodes text: as Latin-1 if `declared` says so, otherwise as UTF-8. If the text is not valid
 /// UTF-8, it is decoded as Windows-1252.
-pub(super) fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
+pub fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if declared != Some(Charset::Latin1) || bytes.is_ascii() => Cow::Borrowed(text),
         _ if declared == Some(Charset::Latin1) => Cow::Owned(from_latin1(bytes)),

@@ -23,7 +23,9 @@ use epdb_source::Item;
 /// the tags ECO, Opening, Variation and SubVariation from its last position that is in the table. If the
 /// positions of games are written (`epdb help units`), a position that is in no table gets the code and name
 /// of the last position before it that is in a table. Positions are compared, so transpositions are
-/// recognised. A record or game that has a different code or name stays unchanged unless --replace is given.
+/// recognised. The table has few positions of a deep book; the same book as games, with the moves that lead to
+/// its positions, gets a name for each. A record or game that has a different code or name stays unchanged
+/// unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb classify games.pgn -o named.pgn

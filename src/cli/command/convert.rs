@@ -19,7 +19,7 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::{Reading, SourceGame, Visited, are_games};
 use crate::cli::terminal::{many, note};
-use epdb_chess::model::{Opcode, Position};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Position};
 use epdb_library::repertoire::{
     Paths, Repertoire, SuiteGame, TreeOptions, suite_game, suite_record,
 };
@@ -48,8 +48,8 @@ pub(crate) struct Args {
     /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, parquet, pgn or pgc
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
-    /// Read each game as a problem: first moves with `!` (or else all) are bm, a longer line is pv, Event is
-    /// id, and comments before the first move are am, ce, dm and c0 to c9
+    /// Read each game as a problem: first moves with `!` (or else all) are bm, with `?` am, a longer line is pv,
+    /// Event is id, and comments before the first move are ce, dm and c0 to c9
     #[arg(long, conflicts_with_all = ["tree", "chapters"])]
     suite: bool,
     #[command(flatten)]
@@ -107,6 +107,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(name) if name.ends_with(".csv") || name.ends_with(".tsv") => {
             format!("{name} is a table: `epdb table {} -o {name}` writes it", name_of(&args.input))
         }
+        Some(name) if name.ends_with(".html") => {
+            format!("{name} is a page: `epdb site {} -o {name}` shows positions on a board", name_of(&args.input))
+        }
         Some("-") => "say what to write to standard output, such as --to epd".to_string(),
         _ => format!(
             "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn, .pgc or .parquet, or use --to",
@@ -152,15 +155,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         matches!(to, Some(FileFormat::Parquet | FileFormat::ParquetAllRecords));
     let reading = Reading::of(files, &read, &mut diagnostics);
     if args.suite {
+        let mut unread = 0;
         reading.games(|SourceGame { game, .. }| {
-            output.write(&suite_record(game))?;
+            let record = suite_record(game);
+            unread += u64::from(has_unread_command(&record));
+            output.write(&record)?;
             Ok(Visited::Taken)
         })?;
+        if unread > 0 {
+            let games = many(unread, "game");
+            note!("epdb: {games} with a comment [%epd ...] that is not EPD: it is written as text");
+        }
     } else {
         reading.records(|record, place, game| output.write_position(&record, game, place))?;
     }
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
+}
+
+/// True if a comment that should have operations has become text.
+fn has_unread_command(record: &EpdRecord) -> bool {
+    let comments =
+        record.operations().iter().filter(|it| (Opcode::C0..=Opcode::C9).contains(&it.opcode));
+    let mut texts = comments.flat_map(|comment| &comment.operands).map(Operand::text);
+    texts.any(|text| memchr::memmem::find(&text, b"[%epd").is_some())
 }
 
 /// Writes each record as a game.

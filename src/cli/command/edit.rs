@@ -1,5 +1,6 @@
 //! `epdb edit`: sets, drops, renames and numbers operations.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use clap::ArgAction;
@@ -9,7 +10,7 @@ use crate::cli::diagnostics::report_never_met;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Findings, Pipe, UnusedFields};
 use crate::cli::terminal::{many, note};
-use epdb_chess::model::Opcode;
+use epdb_chess::model::{Opcode, Operation};
 use epdb_library::edit::{Edit, Numbering, Setting, stamp};
 use epdb_library::expression::Expression;
 use epdb_library::field::parse_opcode;
@@ -29,8 +30,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Change only records for which this expression is true. If the output has the format of the
-    /// files, all other lines stay as they are, byte for byte, even lines that cannot be read (exit status 1). With
-    /// --where, the other records are left out
+    /// files, all other lines stay as they are, byte for byte, even lines that cannot be read (exit status 1).
+    /// Only text that is not UTF-8 becomes UTF-8. With --where, the other records are left out
     #[arg(long = "if", value_name = "EXPR")]
     condition: Option<Expression>,
     /// Begin with the number N (for --number)
@@ -94,6 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let unused = UnusedFields::of_opcodes(edit.opcodes_used());
     let mut records = 0_u64;
     let mut changed = 0_u64;
+    let mut replaced: BTreeMap<Opcode, u64> = BTreeMap::new();
     let keeps_lines = args.condition.is_some();
     let outcome = args.pipe.run_changes(keeps_lines, |record, place| {
         unused.ask(&EvalContext::from_record(record));
@@ -107,6 +109,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(mut edited) => {
                 let is_changed = ts && stamps_all || edited != *record;
                 changed += u64::from(is_changed);
+                for Operation { opcode, operands } in record.operations() {
+                    if edited.operands(*opcode).is_some_and(|new| new != operands) {
+                        *replaced.entry(*opcode).or_default() += 1;
+                    }
+                }
                 if ts && is_changed {
                     stamp(&mut edited, now);
                 }
@@ -122,6 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })?;
     unused.report("record");
     report_never_met("no record", condition.filter.iter().flat_map(Expression::never_met));
-    note!("epdb: {changed} of {} changed", many(records, "record"));
+    let had = replaced.iter().map(|(opcode, count)| format!("; {count} had {opcode} already"));
+    note!("epdb: {changed} of {} changed{}", many(records, "record"), had.collect::<String>());
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

@@ -41,7 +41,7 @@ use epdb_source::{Encode, Item};
   epdb sort --random --seed 7 book.epd -o shuffled.epd")]
 pub(crate) struct SortArgs {
     /// Sort by these fields, the most important field first. A minus sign before a field means descending
-    /// order
+    /// order; abs(ce) is the absolute value of a number
     #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
     /// Write all records or games in random order. `shuffle` is the same

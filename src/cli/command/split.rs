@@ -38,7 +38,7 @@ use epdb_source::{FileFormat, GameFormat};
 /// same part. With --lines, each part has the next N records.
 ///
 /// With --by, there is one file for each value of a field (see `epdb help where`). In PATTERN, %s
-/// stands for the value, or for _ if a record lacks the field. With several fields, there is one %s per
+/// stands for the value, or for _ if a record lacks the field or has an empty text. With several fields, there is one %s per
 /// field, and one file for each combination of values. In file names, dates are YYYY with --by year, YYYYMM
 /// with --by month, and YYYYMMDD with --by day. Each ? of a date becomes 0. Records keep their order. Missing
 /// folders are created.
@@ -376,7 +376,8 @@ fn by_fields(
 fn key(field: &Field, subject: &EvalContext<'_>) -> Vec<u8> {
     let archive_name = field.archive_name(subject).map(String::into_bytes);
     let value = archive_name.or_else(|| field.is_in(subject).then(|| field.value(subject).text()));
-    match value {
+    // A file without a name would be hidden.
+    match value.filter(|value| !value.is_empty()) {
         Some(value) => format!("0{}/", file_name(&value)),
         None => format!("1{UNKNOWN}/"),
     }

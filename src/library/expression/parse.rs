@@ -161,6 +161,9 @@ impl Parser<'_, '_> {
 
     /// A flag, a comparison, a match or a membership.
     fn relation(&mut self) -> Parsed<Test> {
+        if self.is_before_moves() {
+            self.refuse_bare_text()?;
+        }
         let left = self.value()?;
         let Some(token) = self.peek() else { return alone(left) };
         match token.kind {
@@ -182,8 +185,16 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Refuses `stm == w`: after a comparison operator, a name that is not a field or an opcode is
-    /// usually a text without its quotes.
+    /// Whether the next value is compared with the moves of an opcode.
+    fn is_before_moves(&self) -> bool {
+        let joins =
+            matches!(self.peek_kind(1), Some(TokenKind::Compare(_) | TokenKind::Name("in")));
+        let Some(TokenKind::Name(name)) = self.peek_kind(2) else { return false };
+        joins && Field::parse(name).is_ok_and(|field| field.kind() == Type::Moves)
+    }
+
+    /// Refuses `stm == w` and `Qg6 in bm`: beside such an operator, a name that is not a field or an opcode
+    /// is usually a text without its quotes.
     fn refuse_bare_text(&self) -> Parsed<()> {
         let Some(TokenKind::Name(name)) = self.peek().map(|token| token.kind) else {
             return Ok(());

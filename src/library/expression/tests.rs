@@ -96,6 +96,18 @@ fn moves_are_found_in_any_spelling() {
         assert!(holds(expression, several), "{expression}");
     }
     assert!(!holds("bm == 'e4'", several));
+    // A set has one of the moves, and a line begins with one.
+    let shared = "4k3/8/8/8/8/8/4P3/4K3 w - - am Kd1 Kd2 Kf1; bm Kf1 e4; pv e4 Kd8 Kd1; sm Kd2;";
+    for expression in [
+        "am in bm",
+        "uci(am) in bm",
+        "bm in am",
+        "sm in am && pv in bm && uci(pv) in bm",
+        "bm in ['e4', 'e3'] && uci(bm) in ['e2e4'] && 'Kd1' in pv",
+        "!(pv in am) && !(sm in bm) && !(pv in ['Kd1']) && !(bm in ['Kd1'])",
+    ] {
+        assert!(holds(expression, shared), "{expression}");
+    }
     let castling = "4k3/8/8/8/8/8/8/4K2R w K - bm O-O;";
     assert!(holds("'e1g1' in bm && 'O-O' in bm", castling));
 }
@@ -163,6 +175,12 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "column 1: unknown field `STM`: did you mean `stm`? (a tag of that name is `tag(STM)`)",
         ),
         ("stm == w", "column 8: a text stands in quotes: 'w' (an opcode is op(w))"),
+        ("Qg6 in bm", "column 1: a text stands in quotes: 'Qg6' (an opcode is op(Qg6))"),
+        ("e4 in am", "column 1: a text stands in quotes: 'e4' (an opcode is op(e4))"),
+        (
+            "has(id) && Qg6 == bm",
+            "column 12: a text stands in quotes: 'Qg6' (an opcode is op(Qg6))",
+        ),
         ("stm == 'white'", "column 8: `stm` is 'w' or 'b', never 'white'"),
         ("stm == 1", "column 8: `stm` is 'w' or 'b', never `1`"),
         (

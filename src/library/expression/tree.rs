@@ -319,24 +319,21 @@ impl Test {
             },
             Test::InList(term, list) => {
                 let left = term.side(subject);
-                let equals =
-                    |right: &Term| Comparison::Equal.holds(&left, &right.side(subject), subject);
-                list.iter().any(equals)
+                let choices = left.choices(subject);
+                list.iter().any(|right| {
+                    let right = right.side(subject);
+                    Comparison::Equal.holds(&left, &right, subject)
+                        || choices.iter().any(|mv| mv.is(&right.value.text()))
+                })
             }
             Test::InMoves(term, opcode) => {
-                let right = Comparand {
-                    value: Field::Operation(*opcode).value(subject),
-                    field: Some(Field::Operation(*opcode)),
-                };
-                let (Value::Moves(_), left) = (&right.value, term.value(subject)) else {
-                    return false;
-                };
-                let spellings = right.spellings(subject);
+                let spellings = Comparand::of_operation(*opcode, subject).spellings(subject);
                 let has = |mv: &[u8]| spellings.iter().any(|spelled| spelled.is(mv));
-                match left {
-                    Value::Missing => false,
-                    Value::Moves(moves) => moves.iter().all(|mv| has(&mv.text())),
-                    value => has(&value.text()),
+                let left = term.side(subject);
+                match left.choices(subject).as_slice() {
+                    [] if left.value == Value::Missing => false,
+                    [] => has(&left.value.text()),
+                    moves => moves.iter().any(|mv| has(&mv.san)),
                 }
             }
         }
@@ -370,7 +367,17 @@ fn without_marks(mv: &[u8]) -> &[u8] {
     text
 }
 
-impl Comparand<'_> {
+/// Whether the moves of an opcode are played one after the other.
+fn is_line(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::PV | Opcode::SV)
+}
+
+impl<'a> Comparand<'a> {
+    fn of_operation(opcode: Opcode, subject: &EvalContext<'a>) -> Comparand<'a> {
+        let field = Field::Operation(opcode);
+        Comparand { value: field.value(subject), field: Some(field) }
+    }
+
     fn spellings(&self, subject: &EvalContext<'_>) -> Vec<Spelled> {
         let (Value::Moves(moves), Some(Field::Operation(opcode))) = (&self.value, &self.field)
         else {
@@ -382,6 +389,19 @@ impl Comparand<'_> {
         let spelled =
             |(mv, coordinates): (&Operand, Vec<u8>)| Spelled { san: mv.text(), coordinates };
         moves.iter().zip(coordinates).map(spelled).collect()
+    }
+
+    /// The moves of an opcode that can be played in the position: those of a set, and the first one of a
+    /// line. None if this side is something else.
+    fn choices(&self, subject: &EvalContext<'_>) -> Vec<Spelled> {
+        let Some(Field::Operation(opcode) | Field::Uci(opcode)) = &self.field else {
+            return Vec::new();
+        };
+        let mut moves = Comparand::of_operation(*opcode, subject).spellings(subject);
+        if is_line(*opcode) {
+            moves.truncate(1);
+        }
+        moves
     }
 
     /// Whether this side is a tag that names players of a game, and `text` is the name of one of
@@ -406,8 +426,7 @@ impl Comparand<'_> {
         if asked.len() != spelled.len() {
             return false;
         }
-        let is_line = matches!(&self.field, Some(Field::Operation(opcode)) if matches!(*opcode, Opcode::PV | Opcode::SV));
-        if is_line {
+        if matches!(&self.field, Some(Field::Operation(opcode)) if is_line(*opcode)) {
             return spelled.iter().zip(&asked).all(|(spelled, asked)| spelled.is(asked));
         }
         spelled.iter().all(|spelled| {
@@ -550,10 +569,7 @@ impl Term {
             Term::Text(text) => Value::Text(Cow::Borrowed(text)),
             Term::Date(date) => Value::Date(b"", date.clone()),
             Term::Field(field) => field.value(subject),
-            Term::Abs(term) => match term.value(subject).number() {
-                Some(number) => Value::Number(number.abs()),
-                None => Value::Missing,
-            },
+            Term::Abs(term) => term.value(subject).abs(),
             Term::Sum(parts) => sum(parts, subject).map_or(Value::Missing, Value::Number),
             Term::Board(number) => {
                 Value::whole(number.value(&Setup::from(subject.record.position())).into())

@@ -1,8 +1,9 @@
 //! Records of suites as games, and back.
 //!
-//! Each first move of a game that is marked `!` is a move of `bm`. What PGN has no place for is in one
-//! comment before the first move: `[%epd acn 9; acs 3;]`.
+//! Each first move of a game that is marked `!` is a move of `bm`, and `?` marks the moves of `am`. What
+//! PGN has no place for is in one comment before the first move: `[%epd acn 9; acs 3;]`.
 
+use super::games::BAD;
 use super::graph::Evaluation;
 use super::records::{number, quoted};
 use super::tree::begin;
@@ -29,9 +30,10 @@ const GOOD: [u8; 2] = [1, 3];
 const COMMAND: &str = "[%epd ";
 
 /// Writes a record as a game from its position, from which [`suite_record`] reads the record again. The
-/// moves of `bm` are first moves with `!`. `pv` continues one of them, or is a variation. `id` and `eco`
-/// are the tags `Event` and `ECO`. `ce` with `acd`, `am`, `dm`, and `c0` to `c9` are comments before the
-/// first move. Another operation, and one that would be read differently, goes into the command `[%epd ...]`.
+/// moves of `bm` are first moves with `!`, and those of `am` first moves with `?`. `pv` continues one of
+/// them, or is a variation. `id` and `eco` are the tags `Event` and `ECO`. `ce` with `acd`, and `c0`, are
+/// comments before the first move. Another operation, and one that would be read differently, goes into the
+/// command `[%epd ...]`.
 ///
 /// ```
 /// use epdb_library::repertoire::{suite_game, suite_record};
@@ -114,21 +116,18 @@ fn add_comments(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildE
     if let Some(evaluation) = evaluation(record) {
         game.add_comment(&evaluation.command(record.position().turn()))?;
     }
-    for Operation { opcode, operands } in record.operations() {
-        let texts: Vec<_> = operands.iter().map(Operand::text).collect();
-        let text = String::from_utf8_lossy(&texts.join(&b' ')).into_owned();
-        match *opcode {
-            Opcode::AM | Opcode::DM => game.add_comment(&format!("{opcode} {text}"))?,
-            opcode if is_comment(opcode) => game.add_comment(&text)?,
-            _ => {}
-        }
+    // Programs join comments that follow each other, so all texts but one are in the command if they can be.
+    for operation in record.operations().iter().filter(|it| is_comment(it)) {
+        let texts: Vec<_> = operation.operands.iter().map(Operand::text).collect();
+        game.add_comment(&String::from_utf8_lossy(&texts.join(&b' ')))?;
     }
     Ok(())
 }
 
-/// Writes the moves of `bm`, and `pv`, which is the main line if it begins with one of them.
+/// Writes the moves of `bm` and `am`, and `pv`, which is the main line if it begins with one of `bm`.
 fn add_lines(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildError> {
     let best = moves(record, Opcode::BM);
+    let avoided = moves(record, Opcode::AM);
     let pv = moves(record, Opcode::PV);
     let mut lines: Vec<Vec<Move>> = best.iter().map(|mv| vec![*mv]).collect();
     match best.iter().position(|mv| pv.first() == Some(mv)) {
@@ -139,29 +138,39 @@ fn add_lines(game: &mut GameBuilder, record: &EpdRecord) -> Result<(), BuildErro
         None if !pv.is_empty() => lines.push(pv),
         None => {}
     }
+    lines.extend(avoided.iter().map(|mv| vec![*mv]));
     let Some((main, variations)) = lines.split_first() else { return Ok(()) };
-    play(game, &main[..1], &best)?;
+    play_first(game, main[0], &best, &avoided)?;
     for variation in variations {
         game.begin_variation()?;
-        play(game, variation, &best)?;
+        play_first(game, variation[0], &best, &avoided)?;
+        variation[1..].iter().try_for_each(|mv| game.play(*mv))?;
         game.end_variation()?;
     }
     main[1..].iter().try_for_each(|mv| game.play(*mv))
 }
 
-/// Plays a line and marks its first move if it is one of the best.
-fn play(game: &mut GameBuilder, line: &[Move], best: &[Move]) -> Result<(), BuildError> {
-    for (ply, mv) in line.iter().enumerate() {
-        game.play(*mv)?;
-        if ply == 0 && best.contains(mv) {
-            game.add_nag(GOOD[0])?;
-        }
+/// Plays the first move of a line, and marks it.
+fn play_first(
+    game: &mut GameBuilder,
+    mv: Move,
+    best: &[Move],
+    avoided: &[Move],
+) -> Result<(), BuildError> {
+    game.play(mv)?;
+    if best.contains(&mv) {
+        game.add_nag(GOOD[0])?;
+    }
+    if avoided.contains(&mv) {
+        game.add_nag(BAD[0])?;
     }
     Ok(())
 }
 
-fn is_comment(opcode: Opcode) -> bool {
-    (Opcode::C0..=Opcode::C9).contains(&opcode)
+/// True if the operation is a comment of its own.
+fn is_comment(operation: &Operation) -> bool {
+    let others = Opcode::C0..=Opcode::C9;
+    operation.opcode == Opcode::C0 || others.contains(&operation.opcode) && !fits(operation)
 }
 
 fn evaluation(record: &EpdRecord) -> Option<Evaluation> {
@@ -179,9 +188,10 @@ fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
     record.operands(opcode).unwrap_or_default().iter().map_while(as_move).collect()
 }
 
-/// Reads a game as a problem. The first moves that are marked `!` are `bm`; without marks, all first moves
-/// are. `pv` is the first line of several plies, or an unmarked move beside marked ones. Tags and comments
-/// before the first move are read as [`suite_game`] writes them; other comments there are `c0` to `c9`.
+/// Reads a game as a problem. The first moves that are marked `?`, `??` or `?!` are `am`. Those that are marked
+/// `!` are `bm`; without such marks, all others are. `pv` is the first line of several plies that does not
+/// begin with a move of `am`. Tags and comments before the first move are read as [`suite_game`] writes them.
+/// Comments there such as `am Qxb2` and `dm 3` are operations, and other ones are `c0` to `c9`.
 pub fn suite_record(game: &Game) -> EpdRecord {
     let Start { position, counters } = *game.start();
     let mut record = EpdRecord::new(position);
@@ -189,25 +199,29 @@ pub fn suite_record(game: &Game) -> EpdRecord {
         let value = game.tag(tag).filter(|value| *value != UNKNOWN_TAG_VALUES[0]);
         set(&mut record, opcode, value.map(quoted).into_iter().collect());
     }
-    let mut commanded = None;
+    let mut commanded = Vec::new();
     let mut others = Vec::new();
     for comment in game.node(0).into_iter().flat_map(|head| head.comments()) {
-        match command(&position, comment) {
-            Some(operations) => {
-                commanded.get_or_insert(operations);
-            }
-            None => others.push(comment),
+        let mut comment = comment.to_string();
+        while let Some((operations, rest)) = take_command(&position, &comment) {
+            commanded.extend(operations);
+            comment = rest;
+        }
+        if !comment.is_empty() {
+            others.push(comment);
         }
     }
     set_counters(&mut record, counters);
-    set_moves(&mut record, &lines(game), commanded.is_some());
-    for operation in commanded.into_iter().flatten() {
+    let lines = lines(game);
+    set_moves(&mut record, &lines, !commanded.is_empty());
+    for operation in commanded {
         record.set(operation);
     }
     let mut texts = Vec::new();
     for comment in others {
-        take_comment(&mut record, comment, &mut texts);
+        take_comment(&mut record, &comment, &mut texts);
     }
+    add_avoided(&mut record, &lines);
     let registers = (b'0'..=b'9').filter_map(|digit| Opcode::new(&[b'c', digit]).ok());
     let free: Vec<Opcode> = registers.filter(|it| record.operands(*it).is_none()).collect();
     for (opcode, text) in free.into_iter().zip(&texts) {
@@ -234,11 +248,13 @@ fn set_counters(record: &mut EpdRecord, counters: Counters) {
     }
 }
 
-/// The operations in a comment that is a command; `None` for another comment.
-fn command(position: &Position, comment: &str) -> Option<Vec<Operation>> {
-    let text = comment.strip_prefix(COMMAND)?.strip_suffix(']')?;
-    let record = parse(position, text)?;
-    Some(record.into_operations())
+/// The operations of a command in a comment, and the rest of the comment; `None` without such a command.
+fn take_command(position: &Position, comment: &str) -> Option<(Vec<Operation>, String)> {
+    let (before, behind) = comment.split_once(COMMAND)?;
+    let (operations, behind) = behind.split_once(']')?;
+    let record = parse(position, operations)?;
+    let rest = [before.trim(), behind.trim()].join(" ").trim().to_string();
+    Some((record.into_operations(), rest))
 }
 
 fn parse(position: &Position, operations: &str) -> Option<EpdRecord> {
@@ -291,7 +307,9 @@ fn titled_operation(position: &Position, comment: &str) -> Option<Operation> {
 struct Line {
     moves: Vec<Move>,
     /// Whether the first move is marked as good.
-    is_marked: bool,
+    is_best: bool,
+    /// Whether the first move is marked as bad.
+    is_avoided: bool,
 }
 
 /// The main line of a game, and the variations of its first move.
@@ -305,7 +323,10 @@ fn lines(game: &Game) -> Vec<Line> {
         let is_first = line.as_ref().is_some_and(|line| line.moves.len() == 1);
         match (element, line) {
             (Element::Move(mv), Some(line)) => line.moves.push(mv),
-            (Element::Nag(nag), Some(line)) => line.is_marked |= is_first && GOOD.contains(&nag),
+            (Element::Nag(nag), Some(line)) if is_first => {
+                line.is_best |= GOOD.contains(&nag);
+                line.is_avoided |= BAD.contains(&nag);
+            }
             (Element::NullMove, _) => current = None,
             (Element::VariationBegin, _) => {
                 outer.push(current);
@@ -325,14 +346,25 @@ fn lines(game: &Game) -> Vec<Line> {
 /// Sets `bm` and `pv`. Unmarked moves beside a command are not best moves.
 fn set_moves(record: &mut EpdRecord, lines: &[Line], has_command: bool) {
     let Ok(playable) = Playable::new(record.position()) else { return };
-    let takes_all = !has_command && !lines.iter().any(|line| line.is_marked);
-    let best = lines.iter().filter(|line| takes_all || line.is_marked);
+    let takes_all = !has_command && !lines.iter().any(|line| line.is_best);
+    let best = lines.iter().filter(|line| line.is_best || takes_all && !line.is_avoided);
     let best = best.flat_map(|line| operands(playable, &line.moves[..1])).collect();
-    let is_pv = |line: &&Line| line.moves.len() > 1 || !takes_all && !line.is_marked;
+    let is_pv =
+        |line: &&Line| !line.is_avoided && (line.moves.len() > 1 || !takes_all && !line.is_best);
     let pv = lines.iter().find(is_pv);
     let pv = pv.map(|line| operands(playable, &line.moves)).unwrap_or_default();
     set(record, Opcode::BM, best);
     set(record, Opcode::PV, pv);
+}
+
+/// Adds the moves that are marked as bad to `am`.
+fn add_avoided(record: &mut EpdRecord, lines: &[Line]) {
+    let Ok(playable) = Playable::new(record.position()) else { return };
+    let mut avoided = record.operands(Opcode::AM).unwrap_or_default().to_vec();
+    for line in lines.iter().filter(|line| line.is_avoided) {
+        avoided.extend(operands(playable, &line.moves[..1]));
+    }
+    set(record, Opcode::AM, avoided);
 }
 
 /// The moves of a line as operands.

@@ -23,7 +23,8 @@ Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
   id ~ 'PATTERN'         some part of the text matches this regular expression
   id in ['a', 'b']       the value is in the list
-  'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
+  'e4' in bm             the move is in bm; write SAN or coordinates, with or without check marks
+  am in bm  pv in bm     a move of am, or the first move of the line pv, is in bm
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of bm is illegal; also for am, pm, pv, sm and sv
   check                  a field that is true or false, such as check or mate, is a test by itself

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::{Part, shown};
+use super::{Part, opcode_of_column, shown};
+use epdb_chess::model::Opcode;
 use epdb_chess::text::{Diagnostic, codes};
 
 pub(super) struct Field<'l> {
@@ -57,6 +58,8 @@ pub(crate) struct TableKind {
     pub(super) in_each_line: usize,
     /// Number of columns of a table without a header. They are the first columns, in their order.
     pub(super) without_header: usize,
+    /// True if other columns with the name of an opcode have operations.
+    pub(super) takes_opcodes: bool,
     /// Content of the table, in the plural.
     pub(super) content: &'static str,
     /// True if these fields are a header. The header may have mistakes.
@@ -72,7 +75,7 @@ impl TableKind {
         let separator = first_line(start).map_or(b',', |line| self.likely_separator(&line));
         let count = self.without_header;
         let places = (0..self.names.len()).map(|it| (it < count).then_some(it)).collect();
-        Columns { kind: self, separator, places, count, has_header: false }
+        Columns { kind: self, separator, places, opcodes: Vec::new(), count, has_header: false }
     }
 
     /// The columns that the first line of a text names; `None` if that line is not a header. The header
@@ -104,6 +107,8 @@ pub(crate) struct Columns {
     separator: u8,
     /// The index of each column in a line, if the file has it.
     places: Vec<Option<usize>>,
+    /// The opcodes of other columns, with their indexes in a line.
+    opcodes: Vec<(usize, Opcode)>,
     /// The number of columns of a line, unknown ones included.
     count: usize,
     has_header: bool,
@@ -116,8 +121,23 @@ impl Columns {
             let mut aliases = kind.aliases.iter().filter(|(_, of)| *of == column);
             named(name).or_else(|| aliases.find_map(|(alias, _)| named(alias)))
         };
-        let places = kind.names.iter().enumerate().map(place).collect();
-        Columns { kind, separator, places, count: fields.len(), has_header: true }
+        let places: Vec<_> = kind.names.iter().enumerate().map(place).collect();
+        let others = fields
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| kind.takes_opcodes && !places.contains(&Some(*place)));
+        let opcodes = others
+            .filter_map(|(place, field)| Some((place, opcode_of_column(&field.text)?)))
+            .collect();
+        Columns { kind, separator, places, opcodes, count: fields.len(), has_header: true }
+    }
+
+    /// The fields of a line that have operands of an opcode.
+    pub(super) fn operands<'f, 'l>(
+        &self,
+        fields: &'f [Field<'l>],
+    ) -> impl Iterator<Item = (Opcode, &'f Field<'l>)> {
+        self.opcodes.iter().filter_map(|(place, opcode)| Some((*opcode, fields.get(*place)?)))
     }
 
     pub(crate) fn has(&self, column: usize) -> bool {
@@ -156,8 +176,10 @@ impl Columns {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), Diagnostic> {
         let first = &fields[0].part();
-        let Columns { places, count, .. } = Columns::from_header(self.kind, fields, self.separator);
-        if !self.has_header || places != self.places || count != self.count {
+        let Columns { places, opcodes, count, .. } =
+            Columns::from_header(self.kind, fields, self.separator);
+        let is_other = places != self.places || opcodes != self.opcodes || count != self.count;
+        if !self.has_header || is_other {
             let message = "a header that is not the first line, with other columns than before: \
                            another file follows it";
             return Err(first.error(codes::E_LINE_CSV, message));
@@ -171,7 +193,8 @@ impl Columns {
             return Err(first.error(codes::E_LINE_CSV, message));
         }
         for (place, field) in fields.iter().enumerate() {
-            if self.places.contains(&Some(place)) {
+            let is_opcode = self.opcodes.iter().any(|(known, _)| *known == place);
+            if is_opcode || self.places.contains(&Some(place)) {
                 continue;
             }
             let message = match field.text.trim_ascii() {

@@ -1,14 +1,15 @@
 //! Lines of `lichess_db_eval.jsonl`:
 //! `{"fen":…,"evals":[{"pvs":[{"cp":…,"line":…}],"knodes":…,"depth":…}]}`; and rows of `epdb table` in JSON:
-//! `{"fen":…,"ce":…}`.
+//! `{"fen":…,"ce":…,"id":…}`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use super::{Part, put, shown};
+use super::{Part, opcode_of_column, put, shown};
 use epdb_chess::model::score::{Evaluation, Score};
 use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
 use epdb_chess::text::epd::{self, Line};
@@ -25,7 +26,7 @@ struct Evaluated<'l> {
     #[serde(default, deserialize_with = "present")]
     ce: Option<Option<i64>>,
     #[serde(flatten)]
-    others: Others,
+    others: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -59,13 +60,22 @@ fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Option<i64>>, 
 }
 
 impl Evaluated<'_> {
+    /// True if this is a row of a table, whose members are operations.
+    fn is_row(&self) -> bool {
+        let is_operation = |name: &String| opcode_of_column(name.as_bytes()).is_some();
+        self.ce.is_some() || self.evals.is_none() && self.others.keys().any(is_operation)
+    }
+
     /// The names of unknown members at any level.
     fn unknown(&self) -> BTreeSet<&str> {
         let evals = self.evals.iter().flatten();
         let variations = evals.clone().flat_map(|analysis| &analysis.pvs);
         let analyses = evals.map(|analysis| &analysis.others);
         let all = analyses.chain(variations.map(|variation| &variation.others));
-        all.chain([&self.others]).flat_map(BTreeMap::keys).map(String::as_str).collect()
+        let is_row = self.is_row();
+        let own = self.others.keys();
+        let own = own.filter(|name| !is_row || opcode_of_column(name.as_bytes()).is_none());
+        all.flat_map(BTreeMap::keys).chain(own).map(String::as_str).collect()
     }
 }
 
@@ -89,15 +99,25 @@ pub(crate) fn parse_line(
         let message = format!("member {} is unknown: it is left out", shown(name.as_bytes()));
         warnings.push(whole.warning(codes::W_LINE_COLUMN, message));
     }
-    let Evaluated { fen, evals, ce, .. } = evaluated;
+    let is_row = evaluated.is_row();
+    let Evaluated { fen, evals, ce, others } = evaluated;
     let fen = Part::new(line, fen.as_bytes());
     let mut record = fen.read_position(epd::parse_line, options.profile, warnings)?;
     let number = |value| vec![Operand::Integer(value)];
-    if let Some(ce) = ce {
-        let Some(ce) = ce.map(i128::from) else { return Ok(Line::Record(record)) };
-        Score::from_ce(ce)
-            .map_err(|error| whole.error(codes::E_EPD_RANGE, format!("ce {ce}: {error}")))?;
-        put(&mut record, Opcode::CE, number(ce));
+    if is_row {
+        if let Some(ce) = ce.flatten().map(i128::from) {
+            Score::from_ce(ce)
+                .map_err(|error| whole.error(codes::E_EPD_RANGE, format!("ce {ce}: {error}")))?;
+            put(&mut record, Opcode::CE, number(ce));
+        }
+        for (name, value) in &others {
+            let Some(opcode) = opcode_of_column(name.as_bytes()) else { continue };
+            let text = text_of(value);
+            let operands = Part { text: text.as_bytes(), ..whole };
+            if let Some(operation) = operands.read_operation(&record, opcode, options, warnings)? {
+                record.set(operation);
+            }
+        }
         return Ok(Line::Record(record));
     }
     let evals = evals.ok_or_else(|| {
@@ -124,6 +144,16 @@ pub(crate) fn parse_line(
     put(&mut record, Opcode::CE, number(ce.into()));
     put(&mut record, Opcode::PV, moves);
     Ok(Line::Record(record))
+}
+
+/// The text of a member as in a table: moves and other operands in one line.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(text_of).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
 }
 
 /// The deepest analysis with a variation, and its first variation. Among equally deep analyses, the analysis with the most

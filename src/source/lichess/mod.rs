@@ -7,9 +7,11 @@ pub(super) mod puzzle;
 pub(super) mod scored;
 
 use epdb_chess::model::rules::Playable;
-use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation, Position};
-use epdb_chess::text::epd::Line;
-use epdb_chess::text::{Diagnostic, ParseOptions, Profile, codes, san};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{
+    CastlingForm, Diagnostic, EnPassantForm, ParseOptions, Profile, codes, fen, san,
+};
 
 /// A part of a line, and its offset from 0.
 #[derive(Copy, Clone, Debug)]
@@ -80,6 +82,43 @@ impl<'l> Part<'l> {
         }
     }
 
+    /// Parses the operands of an opcode of a record; `None` for an empty text. A string needs no quotes.
+    pub(super) fn read_operation(
+        &self,
+        record: &EpdRecord,
+        opcode: Opcode,
+        options: &ParseOptions,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Operation>, Diagnostic> {
+        let text = self.text.trim_ascii();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut line = Vec::new();
+        let position = record.position();
+        fen::format_fields(position, CastlingForm::Shredder, EnPassantForm::Keep, &mut line);
+        line.extend_from_slice(format!(" {opcode} ").as_bytes());
+        if is_string(opcode) {
+            line.push(b'"');
+            // EPD has no quotation mark in a string.
+            line.extend(text.iter().map(|byte| if *byte == b'"' { b'\'' } else { *byte }));
+            line.push(b'"');
+        } else {
+            line.extend_from_slice(text);
+        }
+        line.push(b';');
+        let placed = |found: Diagnostic| Diagnostic { column: self.at + 1, ..found };
+        let mut found = Vec::new();
+        let read = epd::parse_line(&line, options, &mut found).map_err(placed)?;
+        warnings.extend(found.into_iter().filter(|it| !it.code.starts_with("W-POS")).map(placed));
+        let Line::Record(read) = read else { return Ok(None) };
+        let [operation] = read.operations() else {
+            let message = format!("{} is not the value of one {opcode}", shown(text));
+            return Err(self.error(codes::E_LINE_CSV, message));
+        };
+        Ok(Some(operation.clone()))
+    }
+
     /// Parses the moves of a line in coordinates. The first illegal move and all moves after it are
     /// left out, with a warning.
     pub(super) fn read_moves(
@@ -104,6 +143,22 @@ impl<'l> Part<'l> {
         }
         moves
     }
+}
+
+/// The opcode whose operands a column of this name has: one of the standard, or of an analysis.
+fn opcode_of_column(name: &[u8]) -> Option<Opcode> {
+    let opcode = Opcode::new(&name.trim_ascii().to_ascii_lowercase()).ok()?;
+    let is_read = match opcode.standard() {
+        Some(entry) => entry.operands != Operands::None,
+        None => opcode == Opcode::ACD || opcode.is_of_further_line(),
+    };
+    is_read.then_some(opcode)
+}
+
+/// True if the opcode has one string.
+fn is_string(opcode: Opcode) -> bool {
+    let operands = opcode.standard().map(|entry| entry.operands);
+    matches!(operands, Some(Operands::Str { .. } | Operands::KeptGames | Operands::Tally))
 }
 
 /// The warning that the moves from `word` on are left out.

@@ -46,6 +46,7 @@ pub(crate) static TABLE: TableKind = TableKind {
     required: &[Column::Fen as usize, Column::Moves as usize],
     in_each_line: Column::GameUrl as usize + 1,
     without_header: NAMES.len(),
+    takes_opcodes: false,
     content: "puzzles",
     is_header,
 };

@@ -1,5 +1,5 @@
-//! Tables of evaluated positions: with the columns `FEN` and `Evaluation`, as on Kaggle, or with the
-//! columns that lichess publishes on Hugging Face, or with the column `ce`, as of `epdb table`.
+//! Tables of positions: with the columns `FEN` and `Evaluation`, as on Kaggle, or with the columns that
+//! lichess publishes on Hugging Face, or with columns that have the names of opcodes, as of `epdb table`.
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};
@@ -16,26 +16,27 @@ const DEPTH: usize = 4;
 const KNODES: usize = 5;
 const CE: usize = 6;
 const NAMES: [&str; 7] = ["FEN", "Evaluation", "mate", "line", "depth", "knodes", "ce"];
-/// Other names of the score.
-const SCORES: [(&str, usize); 3] =
-    [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION)];
+/// Other names of columns.
+const ALIASES: [(&str, usize); 4] =
+    [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION), ("epd", FEN)];
 
 /// Tables of evaluations.
 pub(crate) static TABLE: TableKind = TableKind {
     names: &NAMES,
-    aliases: &SCORES,
+    aliases: &ALIASES,
     required: &[FEN],
     in_each_line: NAMES.len(),
     without_header: EVALUATION + 1,
+    takes_opcodes: true,
     content: "tables of positions",
-    is_header: |fields| fields.iter().any(|field| field.is_named(NAMES[FEN])),
+    is_header: |fields| fields.iter().any(|it| it.is_named(NAMES[FEN]) || it.is_named("epd")),
 };
 
 /// True if a header names a column of scores.
 pub(super) fn has_score(fields: &[Field<'_>]) -> bool {
-    let names =
-        SCORES.iter().map(|(name, _)| *name).chain([NAMES[EVALUATION], NAMES[MATE], NAMES[CE]]);
-    names.into_iter().any(|name| fields.iter().any(|field| field.is_named(name)))
+    let aliases = ALIASES.iter().filter(|(_, column)| *column == EVALUATION).map(|(name, _)| *name);
+    let mut names = aliases.chain([NAMES[EVALUATION], NAMES[MATE], NAMES[CE]]);
+    names.any(|name| fields.iter().any(|field| field.is_named(name)))
 }
 
 /// The view of the scores of a table; `None` if the table does not say it. Tables of lichess have
@@ -93,6 +94,11 @@ pub(crate) fn parse_line(
     if let Some(field) = get(LINE) {
         let moves = field.part().read_moves(record.position(), warnings);
         put(&mut record, Opcode::PV, moves);
+    }
+    for (opcode, field) in columns.operands(&fields) {
+        if let Some(operation) = field.part().read_operation(&record, opcode, options, warnings)? {
+            record.set(operation);
+        }
     }
     Ok(Line::Record(record))
 }

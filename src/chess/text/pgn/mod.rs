@@ -22,7 +22,7 @@ mod time;
 mod write;
 
 pub(crate) use super::charset::put_latin1;
-pub use super::charset::{Charset, NotLatin1, from_latin1};
+pub use super::charset::{Charset, NotLatin1, decode, from_latin1};
 pub use collation::{archive_name, collation_key};
 pub use evaluation::evaluation_comment;
 pub use evaluation::parse_evaluation;

@@ -139,9 +139,16 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
         0.0 => "without points".to_string(),
         share => format!("with less than {}% of the points (--min-score)", 100.0 * share),
     };
-    let reason = format!(
-        "{left_out} and all moves {score} are left out; --repertoire takes the moves of a repertoire"
-    );
+    let reason = if rare > 0 {
+        format!(
+            "{left_out} and all moves {score} are left out; --repertoire takes the moves of a repertoire"
+        )
+    } else {
+        format!(
+            "a book consists of moves, and none was played here, or only moves {score}; give games with \
+             moves or a library, or --repertoire for records with moves"
+        )
+    };
     let entries = writer.entries();
     let written = finish_book(writer, &reason)?;
     if entries > 0 {

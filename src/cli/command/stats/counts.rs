@@ -37,6 +37,9 @@ pub(super) fn records(tally: &CensusTally, stats: &json::Stats) -> CountTable {
     rows.count("  superfluous en passant square", tally.superfluous_en_passant);
     rows.count("  Chess960 castling", tally.chess960);
     rows.count("  illegal positions", tally.illegal);
+    if tally.repeated_ids > 0 {
+        rows.count("  with the id of an earlier one", tally.repeated_ids);
+    }
     rows.count("unique, with counters", tally.unique.with_counters);
     rows.count("unique, without counters", tally.unique.without_counters);
     rows.count("unique positions", tally.unique.positions);

@@ -56,6 +56,7 @@ impl Reader<'_, '_> {
                 }
             }
         }
+        self.warn_of_illegal_position(position, &texts, &operands);
         if *wanted != Operands::Move || operands.len() == 1 {
             return Ok(Taken::new(operands, count));
         }
@@ -71,6 +72,27 @@ impl Reader<'_, '_> {
             moves: operands,
         });
         Ok(Taken { operands: None, count })
+    }
+
+    /// Warns of the first move that is kept as text because no move can be played in the position.
+    fn warn_of_illegal_position(
+        &mut self,
+        position: &Position,
+        texts: &[MoveText],
+        operands: &[Operand],
+    ) {
+        if !self.is_lenient() || self.playable(position).is_some() {
+            return;
+        }
+        let is_move = |operand: &Operand| mate_target(&operand.text()).is_none();
+        if let Some(first) = operands.iter().position(is_move) {
+            let text = &texts[first];
+            let message = format!(
+                "{}: no move is legal in an illegal position; kept as text",
+                shown(&text.text)
+            );
+            self.warn(codes::W_LEN_MOVE, text.at, message);
+        }
     }
 
     /// Reads moves in quotes: `bm "e4"`, `bm "e4 d4"`. `None` if one of them is not a legal move.
