@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
-use super::{Archive, LostEnd};
-use crate::damage::{Damage, DamagedPart, Salvaged};
+use super::{Archive, LostPart};
+use crate::damage::{Damage, Salvaged};
 use crate::error::ArchiveError;
 use epdb_base::threads::make_in_order;
 use epdb_chess::codec::query::{Select, Selected};
@@ -168,8 +168,8 @@ impl Archive {
         });
         self.bytes.intact(salvaged)?;
         let is_end = flow.is_continue() && range.end == self.len();
-        if is_end && let Some(LostEnd { bytes, .. }) = &self.lost {
-            let part = DamagedPart::End;
+        if is_end && let Some(LostPart { part, bytes, .. }) = &self.lost {
+            let part = *part;
             let bytes = bytes.clone();
             let first = self.len();
             let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
