@@ -112,7 +112,8 @@ impl fmt::Display for Damage {
         let number = number + u64::from(is_of_stream);
         let first = first + u64::from(is_of_stream);
         write!(f, "damaged: {what}")?;
-        let is_of_file = [DamagedPart::End, DamagedPart::Header, DamagedPart::Footer].contains(part);
+        let is_of_file =
+            [DamagedPart::End, DamagedPart::Header, DamagedPart::Footer].contains(part);
         if !is_of_file {
             write!(f, " {number}")?;
         }

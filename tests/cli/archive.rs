@@ -37,7 +37,8 @@ fn files_of_a_folder_that_are_not_packed_are_reported() {
     std::fs::create_dir_all(scratch.path("d/.hidden")).unwrap();
     scratch.write("d/a.epd", format!("{LINE}\n"));
     scratch.write("d/.b.epd", format!("{LINE}\n"));
-    let pack = |more: &[&str]| scratch.run(&[&["pack", "d", "-o", "a.epa", "--force"], more].concat());
+    let pack =
+        |more: &[&str]| scratch.run(&[&["pack", "d", "-o", "a.epa", "--force"], more].concat());
     let hidden = "epdb: 2 hidden files or folders are not read\n";
     let done = pack(&["--verbatim"]);
     assert!(done.status == 0 && done.err.ends_with(hidden), "{}", done.err);

@@ -262,7 +262,8 @@ fn records_of_other_shards_are_exported() {
     of_other_magic[0] ^= 1;
     for (bytes, lost, named) in [
         (Some(of_other_magic), 0, "damaged: header, bytes 0 to 31; no record is lost"),
-        (Some([&sound[..], b"\n"].concat()), 0, "damaged: footer"),
+        // The header of a shard does not have the hash of the tables.
+        (Some([&sound[..], b"\n"].concat()), 0, "damaged: end of the file"),
         (Some(sound[..sound.len() - 60].to_vec()), 0, "damaged: end of the file"),
         (Some(b"another file".to_vec()), records, "not an epdb archive: its "),
         (None, records, "it is missing; "),
@@ -272,7 +273,9 @@ fn records_of_other_shards_are_exported() {
             None => fs::remove_file(&path).unwrap(),
         }
         let left = all.lines().count() - lost;
-        for args in [&["export"][..], &["export", "--where", "!has(bm)"], &["convert", "--to", "epd"]] {
+        for args in
+            [&["export"][..], &["export", "--where", "!has(bm)"], &["convert", "--to", "epd"]]
+        {
             let more: &[&str] = if args[0] == "convert" { &["-"] } else { &[] };
             let done = scratch.run(&[args, &["x/manifest.json"], more].concat());
             assert!(done.status == 1 && done.err.contains(named), "{args:?}: {}", done.err);

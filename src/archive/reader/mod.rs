@@ -729,7 +729,7 @@ impl Archive {
             return Err(ArchiveError::corrupt("side data"));
         }
         let first = records.start;
-        self.each_text(records, out, |text| {
+        self.each_text_left(records, out, |text| {
             if text.len() <= self.memory_bytes / 4 {
                 Ok(())
             } else {
