@@ -20,11 +20,17 @@ pub enum DamagedPart {
     Frame,
     /// The end of the file, with its tables and perhaps with records.
     End,
+    /// The header of the file, on which no record depends.
+    Header,
+    /// The footer of the file, or bytes in its place. No record depends on it.
+    Footer,
     /// The original order of the records of a segment. Without this part, the records can be read
     /// only in the order of their positions.
     Order,
     /// Parts of a store.
     Store,
+    /// A shard of a sharded archive.
+    Shard,
 }
 
 /// A damaged part of an archive.
@@ -49,6 +55,11 @@ impl Damage {
     pub const fn of_store(records: u64) -> Damage {
         let part = DamagedPart::Store;
         Damage { part, number: 0, bytes: 0..0, first: 0, records, in_sequence: false }
+    }
+
+    /// The damage of a shard that cannot be opened and has this number of records.
+    pub const fn of_shard(records: u64) -> Damage {
+        Damage { part: DamagedPart::Shard, ..Damage::of_store(records) }
     }
 
     /// Returns the value that was read; `None` if the error is damage.
@@ -78,6 +89,12 @@ impl fmt::Display for Damage {
                 _ => write!(f, "damaged: {records} of its records are lost; `verify` says where"),
             };
         }
+        if *part == DamagedPart::Shard {
+            return match records {
+                1 => f.write_str("its record is lost"),
+                _ => write!(f, "its {records} records are lost"),
+            };
+        }
         let what = match part {
             DamagedPart::Block => "block",
             DamagedPart::Record => "record",
@@ -85,10 +102,19 @@ impl fmt::Display for Damage {
             DamagedPart::Frame => "frame",
             DamagedPart::Order => "order of records in segment",
             DamagedPart::End => "end of the file",
+            DamagedPart::Header => "header",
+            DamagedPart::Footer => "footer",
             DamagedPart::Store => "store",
+            DamagedPart::Shard => "shard",
         };
+        // The errors of streams count frames and records from 1.
+        let is_of_stream = *part == DamagedPart::Frame;
+        let number = number + u64::from(is_of_stream);
+        let first = first + u64::from(is_of_stream);
         write!(f, "damaged: {what}")?;
-        if *part != DamagedPart::End {
+        let is_of_file =
+            [DamagedPart::End, DamagedPart::Header, DamagedPart::Footer].contains(part);
+        if !is_of_file {
             write!(f, " {number}")?;
         }
         match bytes.end.checked_sub(1).filter(|last| *last > bytes.start) {
@@ -100,6 +126,7 @@ impl fmt::Display for Damage {
                 let lost = "it is not known how many are lost";
                 write!(f, "{first} records come before it, {lost}")
             }
+            0 if is_of_file => f.write_str("no record is lost"),
             0 if self.is_open_ended() => f.write_str("it is not known how many records are lost"),
             0 => f.write_str("the records follow in the order of their positions"),
             1 => write!(f, "1 record is lost, number {first}"),

@@ -417,6 +417,19 @@ impl Diagnostics {
         note_loss()
     }
 
+    /// The records that were lost in damaged parts; `None` if no part was damaged.
+    pub(crate) fn loss(&self) -> Option<String> {
+        if self.damaged_parts == 0 {
+            return None;
+        }
+        let lost = match self.tally.lost {
+            0 if self.has_lost_more => "an unknown number of records".to_string(),
+            lost if self.has_lost_more => format!("at least {}", many(lost, "record")),
+            lost => many(lost, "record"),
+        };
+        Some(format!("{lost} lost in {}", many(self.damaged_parts, "damaged part")))
+    }
+
     /// A sink for the bytes of a rejected line.
     ///
     /// # Errors
@@ -543,18 +556,11 @@ impl Diagnostics {
             of_variations,
             behind_null_moves,
             unread_evaluations,
-            lost,
             book,
             ..
         } = self.tally;
-        if self.damaged_parts > 0 {
-            let parts = many(self.damaged_parts, "damaged part");
-            let lost = match lost {
-                0 if self.has_lost_more => "an unknown number of records".to_string(),
-                _ if self.has_lost_more => format!("at least {}", many(lost, "record")),
-                _ => many(lost, "record"),
-            };
-            note!("epdb: {lost} lost in {parts}");
+        if let Some(loss) = self.loss() {
+            note!("epdb: {loss}");
         }
         if game_positions > 0 {
             let games = many(games_as_positions, "game");

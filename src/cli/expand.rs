@@ -16,13 +16,17 @@ use epdb_library::named_files::{NamedFiles, WILD, find_named};
 const ARGUMENTS: [&str; 4] = ["files", "others", "books", "runs"];
 
 /// A command line with files in the place of folders and patterns.
+#[derive(Default)]
 pub(super) struct Expanded {
     pub(super) args: Vec<OsString>,
-    pub(super) note: Option<String>,
+    /// The files of other formats that are left out.
+    pub(super) others: Option<String>,
+    /// The number of hidden files that are left out.
+    pub(super) hidden: Option<String>,
 }
 
 /// The command line with each folder and each pattern among its files replaced by the files that it
-/// names; `None` if there is nothing to replace. If files of the folders are left out, the note says which.
+/// names; `None` if there is nothing to replace.
 ///
 /// # Errors
 /// A folder cannot be read, or a folder or a pattern names no file.
@@ -50,19 +54,25 @@ pub(super) fn expanded(
     for (place, arg) in args.iter().enumerate() {
         let is_of_option = place > 0 && takes_value(command, &args[place - 1]);
         if !is_of_option && words.iter().any(|word| word == Path::new(arg)) {
-            let NamedFiles { files, others, first_others } = find_named(Path::new(arg))?;
+            let NamedFiles { files, others, first_others, hidden } = find_named(Path::new(arg))?;
             left_out.others += others;
+            left_out.hidden += hidden;
             left_out.first_others.extend(first_others);
             all.extend(files.into_iter().map(|file| not_an_option(file).into_os_string()))
         } else {
             all.push(arg.clone())
         }
     }
-    Ok(Some(Expanded { args: all, note: note(&left_out) }))
+    let hidden = match left_out.hidden {
+        0 => None,
+        1 => Some("1 hidden file or folder is not read".to_string()),
+        hidden => Some(format!("{hidden} hidden files or folders are not read")),
+    };
+    Ok(Some(Expanded { args: all, others: others_note(&left_out), hidden }))
 }
 
-/// The note about files that are left out.
-fn note(left_out: &NamedFiles) -> Option<String> {
+/// The note about files of other formats.
+fn others_note(left_out: &NamedFiles) -> Option<String> {
     let NamedFiles { others, first_others, .. } = left_out;
     let shown = first_others.iter().take(NamedFiles::MAX_OTHERS);
     let shown: Vec<_> = shown.map(|path| path.display().to_string()).collect();

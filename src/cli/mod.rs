@@ -225,13 +225,13 @@ fn execute(args: Vec<OsString>) -> Outcome {
         Err(error) => return refuse(error),
     };
     let Called { name, command, given } = called(&cli, &matches);
-    let mut left_out = None;
+    let mut left_out = Expanded::default();
     match expand::expanded(command, given, &args) {
         Ok(None) => {}
-        Ok(Some(Expanded { args, note })) => match parse(&mut cli, &args) {
+        Ok(Some(expanded)) => match parse(&mut cli, &expanded.args) {
             Ok(again) => {
                 (matches, parsed) = again;
-                left_out = note;
+                left_out = expanded;
             }
             Err(error) => return refuse(error),
         },
@@ -248,9 +248,18 @@ fn execute(args: Vec<OsString>) -> Outcome {
         terminal::note!("epdb: {note}");
     }
     let ready = check(&cli, &matches);
+    let keeps_all = matches!(&command, Command::Pack(args) if args.keeps_all());
     let outcome = report(ready.and_then(|()| call(command, cli)), &name);
-    if let Some(note) = left_out {
-        terminal::note!("epdb: {note}");
+    if let Some(hidden) = left_out.hidden {
+        terminal::note!("epdb: {hidden}");
+    }
+    match left_out.others {
+        Some(others) if keeps_all => {
+            terminal::print_error(&others);
+            return outcome.and(Outcome::Different);
+        }
+        Some(others) => terminal::note!("epdb: {others}"),
+        None => {}
     }
     outcome
 }

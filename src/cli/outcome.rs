@@ -80,7 +80,7 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
             print_error(&error);
             if error.is::<Usage>() {
                 note!("`epdb help {command}` shows the options and an example");
-            } else if is_damage(&error) && !["export", "verify"].contains(&command) {
+            } else if is_of_a_part(&error) && !["export", "verify"].contains(&command) {
                 note!("`epdb export FILE` writes the records that are not damaged");
             }
             Outcome::Failed
@@ -88,11 +88,11 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
     }
 }
 
-/// Whether a store or an archive is damaged.
-fn is_damage(error: &anyhow::Error) -> bool {
+/// True if a part of a store or an archive is damaged. A store whose whole file is wrong is not exported either.
+fn is_of_a_part(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref().is_some_and(ArchiveError::is_damage)
-            || matches!(cause.downcast_ref(), Some(StoreError::Damaged { .. }))
+            || matches!(cause.downcast_ref(), Some(StoreError::Damaged { place, .. }) if place != "the file")
     })
 }
 

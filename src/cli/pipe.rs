@@ -53,8 +53,7 @@ pub(crate) fn write_items(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let written = output.finish()?;
-    Ok(diagnostics.finish()?.and(written))
+    output.finish_with(diagnostics)
 }
 
 impl Pipe {
@@ -92,8 +91,7 @@ impl Pipe {
             Item::Waiting => output.hand_on().map(ControlFlow::Continue).map_err(Into::into),
             _ => Ok(ControlFlow::Continue(())),
         })?;
-        let written = output.finish()?;
-        Ok(diagnostics.finish()?.and(written))
+        output.finish_with(diagnostics)
     }
 
     /// Writes each record as `change` returns it; unchanged if it returns `None`. With `keeps_lines`, the lines
@@ -170,8 +168,7 @@ impl Pipe {
         Reading::of(&self.files, &self.read, &mut diagnostics)
             .records(|record, place, _| collect(&mut all, &record, places.number(place)))?;
         write_all(result(all, &places)?, &mut output)?;
-        let written = output.finish()?;
-        Ok(diagnostics.finish()?.and(written))
+        output.finish_with(diagnostics)
     }
 
     /// Opens the output for records of the sources, with the origin of their tallies; `are_whole`
@@ -210,8 +207,7 @@ impl Pipe {
                 collect(&mut all, records, places.number(first))
             })?;
         write_all(result(all, &places)?, &mut output)?;
-        let written = output.finish()?;
-        Ok(diagnostics.finish()?.and(written))
+        output.finish_with(diagnostics)
     }
 }
 

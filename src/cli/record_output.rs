@@ -16,6 +16,7 @@ use epdb_source::{FileFormat, Target, TargetOptions};
 
 use super::args::{AboutArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
+use super::diagnostics::Diagnostics;
 use super::ledgers;
 use super::outcome::Outcome;
 use super::output::open_target;
@@ -31,6 +32,8 @@ pub(crate) struct RecordOutput {
     target: Target,
     games: KeptGamesOf,
     comments: Comments,
+    /// Facts about the data.
+    about: About,
     /// Whether the output is a library: it has the origin of its tallies.
     is_library: bool,
     /// Whether readers of the output understand comments.
@@ -103,6 +106,7 @@ impl RecordOutput {
             target,
             games: KeptGamesOf::default(),
             comments: Comments::default(),
+            about: About::default(),
             is_library: false,
             has_comments: true,
             is_line_open: false,
@@ -160,7 +164,7 @@ impl RecordOutput {
 
     /// Sets facts about the data, if the format of the output can hold them.
     pub(crate) fn set_about(&mut self, about: About) {
-        self.target.set_about(about);
+        self.about = about;
     }
 
     /// Whether the output is a library: it has the origin of its tallies.
@@ -321,6 +325,15 @@ impl RecordOutput {
         Ok(())
     }
 
+    /// Completes the output and the diagnostics. An archive says which records of its sources are lost.
+    pub(crate) fn finish_with(mut self, diagnostics: Diagnostics) -> anyhow::Result<Outcome> {
+        if let Some(loss) = diagnostics.loss() {
+            self.about.join_texts("loss", [loss.as_str()].into_iter());
+        }
+        let written = self.finish()?;
+        Ok(diagnostics.finish()?.and(written))
+    }
+
     /// Completes the output and reports data that its format cannot store.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         let rest = self.comments.rest();
@@ -328,6 +341,7 @@ impl RecordOutput {
             self.put(rest)?;
         }
         self.games.each(&mut |game| self.target.keep_game(game))?;
+        self.target.set_about(self.about);
         let losses = self.target.finish()?.records;
         report_losses(&losses);
         Ok(Outcome::different_if(losses.salvaged_counters > 0))

@@ -385,8 +385,8 @@ pub(crate) fn source_format(path: &Path, read: &ReadArgs) -> anyhow::Result<File
     Ok(format)
 }
 
-/// The files that can be read, in their order, after all other files were reported. `refusal` is the
-/// reason why a command does not take a format.
+/// The files that can be read, in their order, after all other files were reported. `check` refuses files
+/// that the command does not take.
 ///
 /// # Errors
 /// Some files cannot be read, and `keep_going` is false. The error is that of the last of them.
@@ -394,12 +394,12 @@ pub(crate) fn readable(
     paths: &[PathBuf],
     options: &SourceOptions,
     keep_going: bool,
-    refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
+    check: &dyn Fn(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let mut taken = Vec::new();
     let mut refused = Vec::new();
     for path in paths {
-        match check(path, options, refusal) {
+        match check_file(path, options, check) {
             Ok(()) => taken.push(path.clone()),
             Err(error) => refused.push(error),
         }
@@ -419,10 +419,10 @@ pub(crate) fn readable(
 
 /// Refuses a file that cannot be read. Pipes and addresses are not examined, because they would be
 /// opened twice.
-fn check(
+fn check_file(
     path: &Path,
     options: &SourceOptions,
-    refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
+    check: &dyn Fn(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     if is_stream(path)
         || is_address(path)
@@ -431,11 +431,8 @@ fn check(
     {
         return Ok(());
     }
-    let format = Source::check(path, options)?;
-    match refusal(format) {
-        Some(reason) => anyhow::bail!("{} {reason}", path.display()),
-        None => Ok(()),
-    }
+    Source::check(path, options)?;
+    check(path)
 }
 
 /// Estimated number of records in those sources that are files, and the bytes of these files.

@@ -23,6 +23,8 @@ pub struct NamedFiles {
     pub others: u64,
     /// The first of the other files.
     pub first_others: Vec<PathBuf>,
+    /// Number of hidden files and folders of a folder.
+    pub hidden: u64,
 }
 
 impl NamedFiles {
@@ -95,7 +97,11 @@ fn walk(folder: &Path, found: &mut NamedFiles, pattern: Option<&GlobMatcher>) ->
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(here)?.collect::<io::Result<Vec<_>>>()?;
     let mut names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
+    let all = names.len();
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+    if pattern.is_none() {
+        found.hidden += (all - names.len()) as u64;
+    }
     names.sort_by(|one, other| natural_order(one.as_encoded_bytes(), other.as_encoded_bytes()));
     // The shards of a library are read through its manifest; by themselves they would count twice.
     let manifest = folder.join("manifest.json");

@@ -208,6 +208,24 @@ impl ShardedArchive {
         self.open_listed(&shard.file, shard.bytes, &|archive| shard.is(archive))
     }
 
+    /// Opens a shard for what is left of it; see [`Archive::open_cut`]. Without an archive there is the reason why
+    /// all records of the shard are lost.
+    ///
+    /// # Errors
+    /// The shard cannot be read for another reason than damage.
+    pub fn open_cut(&self, shard: &Shard) -> Result<std::result::Result<Archive, Error>> {
+        let error = match self.open(shard) {
+            Err(error) if error.kind() == ErrorKind::InvalidData => error,
+            opened => return opened.map(Ok),
+        };
+        if self.is_remote() {
+            return Ok(Err(error));
+        }
+        // A shard that is not damaged is one of another manifest.
+        let left = Archive::open_cut(self.path(&shard.file)).ok().filter(Archive::is_cut);
+        Ok(left.ok_or(error))
+    }
+
     /// Opens the file of the games of a library; `None` if the shards are not a library.
     ///
     /// # Errors
@@ -456,13 +474,14 @@ fn archive_at(address: &Path, size: u64) -> Result<Archive> {
 /// Adds the names of a manifest and of a file that it lists to an error.
 fn failed(manifest: &Arc<str>, file: &str, error: impl Into<Error>) -> Error {
     let error: Error = error.into();
-    let kind = error.kind();
-    let what = match kind {
-        ErrorKind::NotFound => format!(
-            "shard {file}: it is missing; if another command wrote the manifest meanwhile, run this one again"
-        ),
-        _ => format!("shard {file}"),
-    };
+    let mut what = format!("shard {file}");
+    let mut kind = error.kind();
+    if kind == ErrorKind::NotFound {
+        what +=
+            ": it is missing; if another command wrote the manifest meanwhile, run this one again";
+        // Without one of its files, the sharded archive is damaged.
+        kind = ErrorKind::InvalidData;
+    }
     Error::new(what).because(error).with_kind(kind).in_source(Arc::clone(manifest))
 }
 

@@ -113,8 +113,18 @@ pub(super) fn each_of_shards<E: From<Error>>(
     for shard in shards.shards()? {
         let failed = |error| shards.failed(&shard.file, error);
         let name = format!("{}: shard {}", shards.name(), shard.file);
-        let part = Part { archive: &shards.open(shard)?, name: &name, first, options };
-        if part.each(failed, visit)?.is_break() {
+        let opened =
+            if options.skips_damage { shards.open_cut(shard)? } else { Ok(shards.open(shard)?) };
+        let flow = match opened {
+            Ok(archive) => {
+                Part { archive: &archive, name: &name, first, options }.each(failed, visit)?
+            }
+            Err(error) => {
+                let damage = &Damage::of_shard(shard.records);
+                visit(Stored::Damage { damage, place: &Place::new(error.to_string(), At::Whole) })?
+            }
+        };
+        if flow.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         first += shard.records;

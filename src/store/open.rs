@@ -371,8 +371,10 @@ impl Store {
         }
         let FileSnapshot { file_bytes, header, .. } = now;
         let announced = pages::announced_bytes(&header);
-        let what =
-            format!("its length is {file_bytes} bytes, and its header announces {announced}");
+        let what = format!(
+            "its length is {file_bytes} bytes, and its header announces {announced}; `truncate -s {announced}` \
+             makes a copy of it readable"
+        );
         Err(damaged("the file", what))
     }
 

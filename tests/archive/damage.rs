@@ -608,7 +608,8 @@ fn a_file_without_its_end_gives_back_what_is_left() {
                             found.push(epdb_chess::format_epd(&record))
                         }
                         Salvaged::Damage(damage) => {
-                            ends += usize::from(damage.part == DamagedPart::End)
+                            let is_end = [DamagedPart::End, DamagedPart::Footer];
+                            ends += usize::from(is_end.contains(&damage.part))
                         }
                     }
                     Ok::<_, ArchiveError>(ControlFlow::Continue(()))
@@ -644,6 +645,54 @@ fn a_file_without_its_end_gives_back_what_is_left() {
             }
         }
         assert!(most == records.len(), "{name}: {most}");
+    }
+}
+
+/// A damaged header or footer, and bytes in the place of the footer, cost no record and no file.
+#[test]
+fn no_record_depends_on_header_and_footer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.epa");
+    for Sample { bytes, name, restored: files, .. } in samples() {
+        let whole = Archive::from_bytes(bytes.clone()).unwrap();
+        let flipped = |place: usize| {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1;
+            changed
+        };
+        let footer = bytes.len() - forged::FOOTER;
+        for (nth, (damaged, part)) in [
+            (flipped(3), DamagedPart::Header),
+            (flipped(8), DamagedPart::Header),
+            (flipped(31), DamagedPart::Header),
+            (flipped(footer), DamagedPart::Footer),
+            (flipped(footer + 38), DamagedPart::Footer),
+            (bytes[..bytes.len() - 1].to_vec(), DamagedPart::Footer),
+            (bytes[..footer].to_vec(), DamagedPart::Footer),
+            ([&bytes[..], b"\n"].concat(), DamagedPart::Footer),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            std::fs::write(&path, damaged).unwrap();
+            assert!(Archive::open(&path).is_err());
+            let archive = Archive::open_cut(&path).unwrap();
+            let mut found = Vec::new();
+            let mut parts = Vec::new();
+            archive
+                .salvage(0..u64::MAX, &mut |next| {
+                    match next {
+                        Salvaged::Record { record, .. } => found.push(record),
+                        Salvaged::Damage(damage) => parts.push(damage.part),
+                    }
+                    Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+                })
+                .unwrap();
+            assert_eq!(parts, [part], "{name}: {nth}");
+            assert!(whole.iter(0..u64::MAX).map(Result::unwrap).eq(found), "{name}: {nth}");
+            assert!(archive.verify().is_err());
+            assert!(!whole.is_verbatim() || restored(&archive).unwrap() == files, "{name}: {nth}");
+        }
     }
 }
 

@@ -30,6 +30,37 @@ fn packing_odd_lines_verbatim_is_success() {
     assert_eq!(scratch.run(&["unpack", "a.epa", "--verbatim"]).out, scratch.text("a.epd"));
 }
 
+/// A verbatim archive has all files of a folder, so files that are left out are an error. Hidden ones are counted.
+#[test]
+fn files_of_a_folder_that_are_not_packed_are_reported() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path("d/.hidden")).unwrap();
+    scratch.write("d/a.epd", format!("{LINE}\n"));
+    scratch.write("d/.b.epd", format!("{LINE}\n"));
+    let pack =
+        |more: &[&str]| scratch.run(&[&["pack", "d", "-o", "a.epa", "--force"], more].concat());
+    let hidden = "epdb: 2 hidden files or folders are not read\n";
+    let done = pack(&["--verbatim"]);
+    assert!(done.status == 0 && done.err.ends_with(hidden), "{}", done.err);
+    scratch.write("d/games.PGN.bak", "1. e4 *\n");
+    let others = "1 file of other formats is not read: d/games.PGN.bak; ";
+    for (more, status, message) in [
+        (&["--verbatim", "-q"][..], 1, format!("epdb: error: {others}")),
+        (&["--verbatim"], 1, format!("{hidden}epdb: error: {others}")),
+        (&[], 0, format!("{hidden}epdb: {others}")),
+        (&["-q"], 0, String::new()),
+    ] {
+        let done = pack(more);
+        assert!(done.status == status && done.err.contains(&message), "{more:?}: {}", done.err);
+    }
+    // So is a file whose bytes cannot be kept.
+    scratch.write("d/c.epd", [0xff, 0xfe, b'8', 0, b'/', 0, b'\n', 0]);
+    assert_eq!(pack(&["--verbatim"]).status, 2);
+    let done = pack(&["--verbatim", "--keep-going"]);
+    assert!(done.status == 1 && done.err.contains("convert it to UTF-8"), "{}", done.err);
+    assert_eq!(scratch.run(&["count", "a.epa"]).out, "1\n");
+}
+
 /// What the data is stays with it from file to file, and an option replaces the values of its key.
 #[test]
 fn archives_say_what_their_data_is() {

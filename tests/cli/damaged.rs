@@ -649,9 +649,19 @@ fn records_outside_of_damaged_frames_are_exported() {
             let (status, out, err) = bench.epdb(&["export", "a.epb"], "");
             assert_eq!(status, 1, "{at} {frame}: {err}");
             assert!(
-                err.contains(&format!("a.epb: damaged: frame {frame}, bytes {} to", frames[frame])),
+                err.contains(&format!(
+                    "a.epb: damaged: frame {}, bytes {} to",
+                    frame + 1,
+                    frames[frame]
+                )),
                 "{err}"
             );
+            let first = regex::Regex::new("numbers? ([0-9]+)").unwrap();
+            if let Some(first) = first.captures(&err) {
+                let (_, verified, _) = bench.epdb(&["verify", "a.epb"], "");
+                let named = format!("frame {}, record {}: ", frame + 1, &first[1]);
+                assert!(String::from_utf8_lossy(&verified).contains(&named), "{named}");
+            }
             let left: Vec<&[u8]> = out.split_inclusive(|&byte| byte == b'\n').collect();
             assert_eq!(
                 left.len() as u64 + lost_records(&err),

@@ -68,8 +68,13 @@ pub(super) type FileId = [u8; 8];
 
 /// The id of the file that has this section table.
 pub(super) fn file_id(table: &[u8]) -> FileId {
+    id_of(blake3::Hasher::new().update(table))
+}
+
+/// The id of the file whose section table was hashed.
+fn id_of(hasher: &blake3::Hasher) -> FileId {
     let mut id = FileId::default();
-    blake3::Hasher::new().update(table).finalize_xof().fill(&mut id);
+    hasher.finalize_xof().fill(&mut id);
     id
 }
 

@@ -9,7 +9,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::ranges::ArchiveBytes;
-use super::{Footer, Header, check};
+use super::{FileId, Footer, Header, check, id_of};
 use crate::error::ArchiveError;
 
 /// Kind of a section. The numbers are part of the format.
@@ -222,7 +222,10 @@ pub(crate) struct SectionEntry {
     len: U64,
 }
 
-const _: () = assert!(size_of::<SectionEntry>() == 32);
+const ENTRY: usize = size_of::<SectionEntry>();
+const _: () = assert!(ENTRY == 32);
+/// Length of kind, flags and segment of an entry.
+const FIRST_FIELDS: usize = 3 * size_of::<U32>();
 
 /// The segment of a section that belongs to the whole file.
 const NO_SEGMENT: u32 = u32::MAX;
@@ -316,6 +319,38 @@ impl SectionTable {
         if !footer.is_of(bytes) {
             return Err(corrupt());
         }
+        SectionTable::parse(bytes, end - bytes.len() as u64)
+    }
+
+    /// Finds the table with this id in the end of a file whose footer is damaged. Returns it with its place.
+    pub(crate) fn find(
+        file: &ArchiveBytes,
+        end: Range<u64>,
+        id: FileId,
+    ) -> Result<Option<(SectionTable, Range<u64>)>, ArchiveError> {
+        // The head of the first segment is the first section that epdb writes.
+        let head = SectionEntry::new(SectionKind::SegmentHead, Some(0), Section::default());
+        let first = &head.as_bytes()[..FIRST_FIELDS];
+        let bytes = file.read(end.clone(), TABLE)?;
+        let Some(start) = bytes.windows(first.len()).rposition(|it| it == first) else {
+            return Ok(None);
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut table_end = start;
+        for entry in bytes[start..].chunks_exact(ENTRY).take(MAX_SECTIONS as usize) {
+            table_end += ENTRY;
+            if id_of(hasher.update(entry)) == id {
+                let place = end.start + start as u64..end.start + table_end as u64;
+                let table = SectionTable::parse(&bytes[start..table_end], place.start);
+                return Ok(table.ok().map(|table| (table, place)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the table with these bytes, which begins at `start`.
+    fn parse(bytes: &[u8], start: u64) -> Result<SectionTable, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(TABLE);
         let entries = <[SectionEntry]>::ref_from_bytes(bytes).map_err(|_| corrupt())?;
         let mut listed = Vec::with_capacity(entries.len());
         let mut seen = HashSet::new();
@@ -331,7 +366,7 @@ impl SectionTable {
             let segment = Some(entry.segment.get()).filter(|&number| number != NO_SEGMENT);
             listed.push(SectionRef { kind, segment, section });
         }
-        follows(before, end - bytes.len() as u64)?;
+        follows(before, start)?;
         Ok(SectionTable(listed))
     }
 

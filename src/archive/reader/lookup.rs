@@ -153,7 +153,7 @@ impl Archive {
 pub struct Matches<'a> {
     matches: LevelMatches<'a>,
     bytes: &'a ArchiveBytes,
-    /// The error after the last match, if the end of the file is missing.
+    /// The error after the last match, if the header or the end of the file is lost.
     lost: Option<ArchiveError>,
 }
 

@@ -19,12 +19,13 @@ use zerocopy::FromBytes;
 use super::Level;
 use super::about::About;
 use super::blocks::BlockReader;
+use super::damage::DamagedPart;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
 use super::file::heads::{self, Heads};
 use super::file::ranges::{ArchiveBytes, ReadRanges};
 use super::file::sections::{Section, SectionEntry, SectionKind, SectionTable, at_most};
-use super::file::{Footer, Header, SORTED, SegmentEntry};
+use super::file::{Checked, Footer, Header, SORTED, SegmentEntry};
 use super::game_digests::{self, GameDigestsSection};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
@@ -57,8 +58,8 @@ pub struct Archive {
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
-    /// The end, if it is missing or damaged.
-    lost: Option<LostEnd>,
+    /// The header or the end, if it is missing or damaged.
+    lost: Option<LostPart>,
     /// True if the header has the id of the footer, or after some records of each segment were compared with
     /// the index and the tables.
     has_own_records: AtomicBool,
@@ -66,14 +67,16 @@ pub struct Archive {
     digests: OnceLock<GameDigestsSection>,
 }
 
-/// The end of a file whose tables cannot be read.
-struct LostEnd {
-    /// The bytes that belong to no segment that was found.
+/// The header or the end of a file, which cannot be read.
+struct LostPart {
+    /// The header, the footer, or the end with the tables.
+    part: DamagedPart,
+    /// The bytes of the part. Of an end without tables, those that belong to no segment that was found.
     bytes: Range<u64>,
     error: ArchiveError,
 }
 
-impl LostEnd {
+impl LostPart {
     fn error(&self) -> ArchiveError {
         match self.error {
             ArchiveError::Corrupt { part, number } => ArchiveError::Corrupt { part, number },
@@ -135,6 +138,17 @@ impl Archive {
             return Err(ArchiveError::corrupt("header or footer, which are of two files"));
         }
         let sections = SectionTable::read(&bytes, &footer)?;
+        let mut archive = Archive::of_tables(bytes, footer, sections)?;
+        archive.has_own_records = AtomicBool::new(id.is_some() || archive.bytes.is_remote());
+        Ok(archive)
+    }
+
+    /// An archive with this section table.
+    fn of_tables(
+        bytes: ArchiveBytes,
+        footer: Footer,
+        sections: SectionTable,
+    ) -> Result<Archive, ArchiveError> {
         let has = |kind| sections.file_section(kind).is_some();
         let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
         let segments = Segments::read(&bytes, &sections, is_fast)?;
@@ -164,9 +178,7 @@ impl Archive {
             return Err(ArchiveError::corrupt("section table"));
         }
         let index = sections.file_section(own_index);
-        let mut archive = Archive::of_parts(bytes, footer, sections, segments, index)?;
-        archive.has_own_records = AtomicBool::new(id.is_some() || archive.bytes.is_remote());
-        Ok(archive)
+        Archive::of_parts(bytes, footer, sections, segments, index)
     }
 
     /// An archive with these tables and this index.
@@ -212,36 +224,97 @@ impl Archive {
         })
     }
 
-    /// Opens a file for what is left of it. If its tables are missing or damaged, the segments are found
-    /// by their heads, up to the first that is missing. The last of them may be cut off. Then reading of
-    /// all records, lookups, [`Archive::salvage`] and [`Archive::verify`] report the missing end after
-    /// what was found.
+    /// Opens a file for what is left of it. If its header or its footer is damaged, everything else is read.
+    /// If its tables are missing or damaged, the segments are found by their heads, up to the first that is
+    /// missing. The last of them may be cut off. Then reading of all records, lookups, [`Archive::salvage`] and
+    /// [`Archive::verify`] report the part that is lost after what was found.
     ///
     /// # Errors
     /// The errors of [`Archive::open`], if no record is left.
     pub fn open_cut(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
         let bytes = ArchiveBytes::Local(Arc::new(FileBytes::open(path.as_ref())?));
-        let opened = match Archive::new(bytes.clone()) {
-            Err(error) if error.is_damage() => Archive::of_heads(bytes.clone(), error),
-            opened => opened,
-        };
-        bytes.intact(opened)
+        let opened = Archive::new(bytes.clone());
+        bytes.intact(opened.or_else(|error| Archive::of_rest(bytes.clone(), error)))
     }
 
-    fn of_heads(bytes: ArchiveBytes, error: ArchiveError) -> Result<Archive, ArchiveError> {
-        Header::check(&bytes)?;
-        let heads = Heads::find(&bytes)?;
+    /// What is left of a file that cannot be opened because of an error.
+    fn of_rest(bytes: ArchiveBytes, error: ArchiveError) -> Result<Archive, ArchiveError> {
+        match Header::check(&bytes) {
+            Err(_) => Archive::without_header(bytes, error),
+            Ok(id) if error.is_damage() => {
+                let heads = Heads::find(&bytes)?;
+                let end = heads.lost(&bytes);
+                let table = id.map(|id| SectionTable::find(&bytes, end, id)).transpose()?;
+                match table.flatten() {
+                    Some((table, place)) => {
+                        Archive::without_footer(bytes, heads, table, place, error)
+                    }
+                    None => Archive::of_heads(bytes, heads, error),
+                }
+            }
+            Ok(_) => Err(error),
+        }
+    }
+
+    /// An archive whose footer shows that the header is damaged.
+    fn without_header(bytes: ArchiveBytes, error: ArchiveError) -> Result<Archive, ArchiveError> {
+        let Ok(footer) = Footer::parse(&bytes) else { return Err(error) };
+        let footer = *footer;
+        let sections = SectionTable::read(&bytes, &footer)?;
+        let lost = Some(LostPart {
+            part: DamagedPart::Header,
+            bytes: 0..size_of::<Header>() as u64,
+            error: ArchiveError::corrupt(Header::PART),
+        });
+        let has_own_records = AtomicBool::new(false);
+        Ok(Archive { lost, has_own_records, ..Archive::of_tables(bytes, footer, sections)? })
+    }
+
+    /// An archive whose section table is at this place, and belongs to the header.
+    fn without_footer(
+        bytes: ArchiveBytes,
+        heads: Heads,
+        sections: SectionTable,
+        place: Range<u64>,
+        error: ArchiveError,
+    ) -> Result<Archive, ArchiveError> {
+        let Ok(segments) = Segments::read(&bytes, &sections, false) else {
+            return Archive::of_heads(bytes, heads, error);
+        };
+        let flags = match sections.file_section(SectionKind::RowDirectory) {
+            Some(_) => SORTED,
+            None => 0,
+        };
+        let count = sections.each().count() as u32;
+        let table = bytes.read(place.clone(), "section table")?;
+        let footer = Footer::new(place.end, segments.records(), flags, &table, count);
+        let lost =
+            Some(LostPart { part: DamagedPart::Footer, bytes: place.end..bytes.size(), error });
+        drop(table);
+        Ok(Archive { lost, ..Archive::of_tables(bytes, footer, sections)? })
+    }
+
+    fn of_heads(
+        bytes: ArchiveBytes,
+        heads: Heads,
+        error: ArchiveError,
+    ) -> Result<Archive, ArchiveError> {
         let segments = Segments::of_heads(&bytes, &heads)?;
         let records = segments.records();
         if records == 0 {
             return Err(error);
         }
         let footer = Footer::new(bytes.size(), records, 0, &[], 0);
-        let lost = Some(LostEnd { bytes: heads.lost(&bytes), error });
+        let lost = Some(LostPart { part: DamagedPart::End, bytes: heads.lost(&bytes), error });
         Ok(Archive { lost, ..Archive::of_parts(bytes, footer, heads.table()?, segments, None)? })
     }
 
-    /// Reports that the end of the file is missing.
+    /// True if the header or the end of the file is lost; see [`Archive::open_cut`].
+    pub const fn is_cut(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// Reports that the header or the end of the file is lost.
     fn whole(&self) -> Result<(), ArchiveError> {
         self.lost.as_ref().map_or(Ok(()), |lost| Err(lost.error()))
     }
@@ -597,7 +670,9 @@ impl Archive {
     /// [`ArchiveError::NotVerbatim`], and [`ArchiveError::Corrupt`] for damage.
     pub fn file_names(&self) -> Result<Vec<String>, ArchiveError> {
         let kind = SectionKind::FileNames;
-        let section = self.sections.file_section(kind).ok_or(ArchiveError::NotVerbatim)?;
+        let Some(section) = self.sections.file_section(kind) else {
+            return Err(self.whole().err().unwrap_or(ArchiveError::NotVerbatim));
+        };
         let section = section.checked(&self.bytes, kind.name());
         self.bytes.intact(section.and_then(|section| verbatim::names(&section)))
     }
@@ -654,7 +729,7 @@ impl Archive {
             return Err(ArchiveError::corrupt("side data"));
         }
         let first = records.start;
-        self.each_text(records, out, |text| {
+        self.each_text_left(records, out, |text| {
             if text.len() <= self.memory_bytes / 4 {
                 Ok(())
             } else {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
-use super::{Archive, LostEnd};
-use crate::damage::{Damage, DamagedPart, Salvaged};
+use super::{Archive, LostPart};
+use crate::damage::{Damage, Salvaged};
 use crate::error::ArchiveError;
 use epdb_base::threads::make_in_order;
 use epdb_chess::codec::query::{Select, Selected};
@@ -50,6 +50,18 @@ impl Archive {
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
+        visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let end = range.end;
+        self.each_text_left(range, out, visit)?;
+        Ok(self.whole_after(end)?)
+    }
+
+    /// Does the same as [`Archive::each_text`], but does not report the header or the end of the file if it is lost.
+    pub(super) fn each_text_left<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        out: &mut Vec<u8>,
         mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let read = |range, text: &mut Vec<u8>| self.level.write_texts(range, text);
@@ -76,7 +88,7 @@ impl Archive {
             records.extend(self.level.records(range.clone())?.into_iter().take(wanted));
             Ok(range.start + records.len() as u64 - before)
         };
-        let take = |records: Vec<EpdRecord>| {
+        let take = |records: Vec<EpdRecord>| -> Result<ControlFlow<()>, E> {
             for record in records {
                 if visit(record)?.is_break() {
                     return Ok(ControlFlow::Break(()));
@@ -84,7 +96,12 @@ impl Archive {
             }
             Ok(ControlFlow::Continue(()))
         };
-        self.each_piece(range, |start| self.level.piece_end(start), read, take)
+        let end = range.end;
+        let flow = self.each_piece(range, |start| self.level.piece_end(start), read, take)?;
+        if flow.is_continue() {
+            self.whole_after(end)?;
+        }
+        Ok(flow)
     }
 
     /// Passes the selected ones of the records with these numbers to `visit`, in order and many at a time, until it
@@ -103,7 +120,17 @@ impl Archive {
             selected.end = self.level.select(range, select, selected)?;
             Ok(selected.end)
         };
-        self.each_piece(range, |start| self.level.select_end(start), read, visit)
+        let end = range.end;
+        let flow = self.each_piece(range, |start| self.level.select_end(start), read, visit)?;
+        if flow.is_continue() {
+            self.whole_after(end)?;
+        }
+        Ok(flow)
+    }
+
+    /// Reports that the header or the end of the file is lost, after records up to this number were read.
+    fn whole_after(&self, end: u64) -> Result<(), ArchiveError> {
+        if end < self.len() { Ok(()) } else { self.whole() }
     }
 
     /// Reads a range in pieces of records that are decoded together, on the threads of the pool, and passes the
@@ -141,11 +168,7 @@ impl Archive {
             Ok(piece)
         };
         let take = |piece: Result<T, ArchiveError>| take(piece?);
-        let flow = self.bytes.intact(make_in_order(pieces, make, take))?;
-        if flow.is_continue() && end == self.len() {
-            self.whole()?;
-        }
-        Ok(flow)
+        self.bytes.intact(make_in_order(pieces, make, take))
     }
 }
 
@@ -168,8 +191,8 @@ impl Archive {
         });
         self.bytes.intact(salvaged)?;
         let is_end = flow.is_continue() && range.end == self.len();
-        if is_end && let Some(LostEnd { bytes, .. }) = &self.lost {
-            let part = DamagedPart::End;
+        if is_end && let Some(LostPart { part, bytes, .. }) = &self.lost {
+            let part = *part;
             let bytes = bytes.clone();
             let first = self.len();
             let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };

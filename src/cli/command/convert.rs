@@ -28,7 +28,7 @@ use epdb_source::{FileFormat, GameFormat, name_of};
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
 /// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
-/// .pgn, .pgc and .parquet. Text may also end in .gz or .zst. Games, opening books and
+/// .pgn, .pgc and (with --schema games) .parquet. Text may also end in .gz or .zst. Games, opening books and
 /// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions become
 /// one game. Without it, each record becomes a game, and --suite turns it back. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
@@ -169,8 +169,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         reading.records(|record, place, game| output.write_position(&record, game, place))?;
     }
-    let written = output.finish()?;
-    Ok(diagnostics.finish()?.and(written))
+    output.finish_with(diagnostics)
 }
 
 /// True if a comment that should have operations has become text.

@@ -107,7 +107,8 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     match library {
         Some(CollectionFile::Shards(shards)) => {
             for shard in shards.shards()? {
-                let sound = is_sound(&shards.open(shard)?);
+                let Ok(archive) = shards.open_cut(shard)? else { return Ok(None) };
+                let sound = is_sound(&archive);
                 if sound.map_err(|error| shards.failed(&shard.file, error))?.is_none() {
                     return Ok(None);
                 }

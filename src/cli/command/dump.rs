@@ -117,6 +117,11 @@ fn archive(out: &mut Output, local: &Local) -> anyhow::Result<()> {
         let each = part.len as f64 / records;
         writeln!(out, "{:>14} {:>14} {each:>10.3}  {}{segment}", part.offset, part.len, part.name)?;
     }
+    if archive.is_verbatim() {
+        let names = archive.file_names().with_context(|| local.name().to_string())?;
+        writeln!(out, "{}:", many(names.len() as u64, "file"))?;
+        names.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
+    }
     let columns = archive.column_bytes().with_context(|| local.name().to_string())?;
     if !columns.is_empty() {
         writeln!(out, "blocks by column:")?;

@@ -16,7 +16,8 @@ use epdb_source::Item;
 /// Fields and operations get canonical order and spelling, and moves become SAN with check and mate
 /// marks. Errors that can be repaired are repaired and reported. Other invalid lines are left out
 /// and reported with their location; --rejects saves them. `pfdn` also writes the counters as the
-/// operations hmvc and fmvn, and sorts the operands of noop and of nonstandard opcodes.
+/// operations hmvc and fmvn, and sorts the operands of noop and of nonstandard opcodes. Games become
+/// the lines of their positions; `convert` keeps them games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb normalize suite.epd -o clean.epd --rejects bad.epd")]
 pub(crate) struct Args {

@@ -22,13 +22,14 @@ use crate::cli::{ledgers, places, values};
 use epdb_archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb_library::jobs::{RecordsJob, ShardsJob};
 use epdb_source::{
-    FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of, refuse_fewer,
+    FileFormat, Inputs, Item, MAX_SHARDS, Output, Source, Target, TargetOptions, name_of,
+    refuse_fewer,
 };
 
 /// Pack files into a compressed archive with direct access to every record
 ///
 /// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
-/// `normalize` writes for the same files in the same order. If the input is games, the positions
+/// `normalize` writes for the same files in the same order, but no comments. If the input is games, the positions
 /// that --positions selects are packed. An archive packed with --verbatim also gives back the
 /// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
 /// uncompressed. An archive appears only when it is complete. It cannot be changed: to add records,
@@ -67,7 +68,9 @@ pub(crate) struct Args {
     /// suites at level default, but larger ones of games
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Also store everything else of the original files: spelling, comments, whole games, rejects
+    /// Also store everything else of the original files: spelling, comments, whole games, rejects. These
+    /// are still reported, but nothing is lost: the exit status stays 0. If files of a folder are left out,
+    /// it is 1
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
     #[command(flatten)]
@@ -88,6 +91,11 @@ pub(crate) struct Args {
 const MANY_RECORDS: u64 = 300_000;
 
 impl Args {
+    /// True if the archive has all bytes of the files.
+    pub(crate) const fn keeps_all(&self) -> bool {
+        self.verbatim
+    }
+
     /// The facts about an output with the data of these files.
     fn about(&self, format: FileFormat, files: &[PathBuf]) -> anyhow::Result<About> {
         self.about.of(format, &source::or_stdin(files), &self.read.streams)
@@ -109,15 +117,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         memory_bytes: args.memory.memory_bytes,
         ..Default::default()
     };
-    let kept = |format: FileFormat| {
-        if args.verbatim && !is_kept_verbatim(format) {
-            Some("is not text, which --verbatim keeps")
-        } else {
-            None
-        }
-    };
     let sources = args.read.source_options(false);
-    let files = source::readable(&args.files, &sources, args.refused.keep_going, &kept)?;
+    let check = |file: &Path| {
+        if args.verbatim { check_kept(&Source::open(file, &sources)?, file) } else { Ok(()) }
+    };
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &check)?;
     let has_refused = files.len() < args.files.len();
     let about = args.about(FileFormat::Epa, &files)?;
     let sizes = if args.verbatim {
@@ -161,7 +165,7 @@ fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     let mut options = output.options(&args.memory, &args.read.form)?;
     let sources = args.read.source_options(false);
     let keep_going = args.refused.keep_going;
-    let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
+    let files = source::readable(&args.files, &sources, keep_going, &|_| Ok(()))?;
     options.about = args.about(FileFormat::Shards, &files)?;
     let job = ShardsJob {
         ledger: ledgers::of_records(&files, &args.read, true)?,
@@ -174,9 +178,16 @@ fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     Ok(outcome.and(Outcome::different_if(files.len() < args.files.len())))
 }
 
-/// True if --verbatim keeps the text of files of a format.
-const fn is_kept_verbatim(format: FileFormat) -> bool {
-    matches!(format, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn)
+/// Refuses a file whose bytes --verbatim cannot keep.
+fn check_kept(source: &Source, file: &Path) -> anyhow::Result<()> {
+    let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
+    anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", name_of(file));
+    if let Some(encoding) = source.encoding() {
+        let file = name_of(file);
+        let keep = "whose bytes --verbatim cannot keep: convert it to UTF-8 first";
+        anyhow::bail!("{file} is text in {encoding}, {keep}");
+    }
+    Ok(())
 }
 
 /// Packs files with everything that is not a record.
@@ -207,14 +218,7 @@ fn pack_file_verbatim(
     writer: &mut ArchiveWriter<Output>,
 ) -> anyhow::Result<()> {
     let opened = OpenSource::open(file, args.read.source_options(false))?;
-    let source = &opened.source;
-    let is_text = is_kept_verbatim(source.format());
-    anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", name_of(file));
-    if let Some(encoding) = source.encoding() {
-        let file = name_of(file);
-        let keep = "whose bytes --verbatim cannot keep: convert it to UTF-8 first";
-        anyhow::bail!("{file} is text in {encoding}, {keep}");
-    }
+    check_kept(&opened.source, file)?;
     Reading::of_open(opened, &args.read, diagnostics).items(|item| {
         match item {
             Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,

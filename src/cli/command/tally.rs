@@ -242,7 +242,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         args.check_slice(slice)?;
     }
     let sources = args.read.source_options(true);
-    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| Ok(()))?;
     let has_refused = files.len() < args.files.len();
     for file in &files {
         ledgers::refuse_library(file, &files, &args.read)?;

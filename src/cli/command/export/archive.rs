@@ -59,13 +59,23 @@ pub(super) fn parse_range(text: &str) -> Result<RecordRange, String> {
 /// Writes the files that an archive was packed from.
 pub(super) fn restore(local: &Local, pipe: &Pipe, memory_bytes: usize) -> anyhow::Result<Outcome> {
     let name = || local.name().to_string();
-    let archive = local.archive()?.memory_bytes(memory_bytes);
-    let diagnostics = Diagnostics::new(&pipe.read.form)?;
-    let names = archive.file_names().with_context(name)?;
+    let archive = local.cut_archive()?.memory_bytes(memory_bytes);
+    let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let names = archive.file_names();
+    if names.as_ref().is_err_and(ArchiveError::is_damage) {
+        note!("epdb: the names of the files are lost; {RECORDS_LEFT}");
+    }
+    let names = names.with_context(name)?;
     let restored =
         restore_files(&archive, &names, local.name(), &pipe.output).with_context(name)?;
+    // Without records, this is the damage of the header or the footer.
+    let damaged = |damage: &Damage| Ok(diagnostics.damaged(local.name(), damage)?);
+    each_record(&archive, archive.len()..archive.len(), damaged, |_| Ok(()))?;
     Ok(diagnostics.finish()?.and(restored))
 }
+
+const RECORDS_LEFT: &str =
+    "`epdb export` without --verbatim writes the records that are not damaged";
 
 /// The archive or the archives that are exported.
 pub(super) enum Archives<'a> {
@@ -75,13 +85,14 @@ pub(super) enum Archives<'a> {
 
 impl Archives<'_> {
     /// Calls `visit` for each archive that has records of a range, with the name of the archive and these
-    /// records.
+    /// records. Returns the shards of which nothing is left, each with the reason.
     fn each(
         &self,
         range: Option<RecordRange>,
         memory_bytes: usize,
         mut visit: impl FnMut(&Archive, &str, Range<u64>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Vec<(String, Damage)>> {
+        let mut lost = Vec::new();
         let range = range.unwrap_or(RecordRange { start: 0, end: None });
         let of = |records, name: &str| range.of(records).with_context(|| name.to_string());
         match self {
@@ -89,7 +100,7 @@ impl Archives<'_> {
                 let archive = local.cut_archive()?.memory_bytes(memory_bytes);
                 let name = local.name();
                 let records = archive.len();
-                visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))
+                visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))?;
             }
             Archives::Shards(shards) => {
                 let range = of(shards.manifest().records(), shards.name())?;
@@ -102,13 +113,21 @@ impl Archives<'_> {
                     if own.is_empty() && shard.records > 0 {
                         continue;
                     }
-                    let archive = shards.open(shard)?.memory_bytes(memory_bytes);
+                    let archive = match shards.open_cut(shard)? {
+                        Ok(archive) => archive.memory_bytes(memory_bytes),
+                        Err(error) => {
+                            let damage = Damage::of_shard(own.end - own.start);
+                            lost.push((error.to_string(), damage));
+                            continue;
+                        }
+                    };
                     let name = format!("{}: shard {}", shards.name(), shard.file);
-                    visit(&archive, &name, own).map_err(|error| named(error, &name))?;
+                    let left = own.start.min(archive.len())..own.end.min(archive.len());
+                    visit(&archive, &name, left).map_err(|error| named(error, &name))?;
                 }
-                Ok(())
             }
         }
+        Ok(lost)
     }
 }
 
@@ -129,21 +148,22 @@ pub(super) fn write(
     let Some(options) = canonical_text(pipe) else {
         let mut output = pipe.open_output(all)?;
         let is_library = output.is_library();
-        archives.each(range, memory_bytes, |archive, name, range| {
-            let damaged = |damage: &Damage| {
-                anyhow::ensure!(!is_library, "{name}: {damage}; {LOSSY}");
-                Ok(diagnostics.damaged(name, damage)?)
-            };
+        let mut damaged = |name: &str, damage: &Damage| {
+            anyhow::ensure!(!is_library, "{name}: {damage}; {LOSSY}");
+            Ok(diagnostics.damaged(name, damage)?)
+        };
+        let lost = archives.each(range, memory_bytes, |archive, name, range| {
+            let damaged = |damage: &Damage| damaged(name, damage);
             each_record(archive, range, damaged, |record| output.write(record))
         })?;
-        let written = output.finish()?;
-        return Ok(diagnostics.finish()?.and(written));
+        lost.iter().try_for_each(|(name, damage)| damaged(name, damage))?;
+        return output.finish_with(diagnostics);
     };
     ledgers::refuse_mixture(&pipe.files, &pipe.read)?;
     ledgers::note_unwritten(&pipe.files, &pipe.read)?;
     let path = pipe.output.output.as_deref();
     let mut output = open_target(path, FileFormat::Epd, &options)?;
-    archives.each(range, memory_bytes, |archive, name, range| {
+    let lost = archives.each(range, memory_bytes, |archive, name, range| {
         let mut next = range.start;
         let written = archive.each_text(range.clone(), &mut Vec::new(), |text| {
             output.write_canonical_lines(text)?;
@@ -160,6 +180,7 @@ pub(super) fn write(
             written => written,
         }
     })?;
+    lost.iter().try_for_each(|(name, damage)| diagnostics.damaged(name, damage))?;
     output.finish()?;
     diagnostics.finish()
 }
@@ -290,10 +311,7 @@ fn restore_into(
     sync_files(whole)?;
     if !lost.is_empty() {
         let files = many(lost.len() as u64, "file");
-        note!(
-            "epdb: {files} of {} lost; `epdb export` without --verbatim writes the records that are not damaged",
-            names.len()
-        );
+        note!("epdb: {files} of {} lost; {RECORDS_LEFT}", names.len());
     }
     Ok(Outcome::different_if(!lost.is_empty()))
 }

@@ -25,8 +25,8 @@ use epdb_store::{StoreError, StoredRecord};
 /// Write the records or games of any files as text
 ///
 /// Sources are written one after the other. For an archive, or a store in the order of import, the
-/// output has the same bytes as the output of `normalize` for the original files. `cat` and
-/// `unpack` are the same command.
+/// output has the same bytes as the output of `normalize` for the original files, but no comments.
+/// `cat` and `unpack` are the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb export book.epdb -o book.epd
@@ -97,7 +97,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let memory_bytes = args.memory.memory_bytes;
     if args.verbatim {
-        let file = local(args.one_source("--verbatim", "archive")?, &args.pipe.read)?;
+        let file = archive_at(args.one_source("--verbatim", "archive")?, args, "--verbatim")?;
         return archive::restore(&file, &args.pipe, memory_bytes);
     }
     if args.range.is_some() {
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             let shards = Archives::Shards(&shards);
             return archive::write(&shards, args.range, &args.pipe, memory_bytes);
         }
-        let archive = local(file, &args.pipe.read)?;
+        let archive = archive_at(file, args, "--range")?;
         return archive::write(&Archives::One(&archive), args.range, &args.pipe, memory_bytes);
     }
     let pipe = args.pipe()?;
@@ -142,6 +142,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(archive) => archive::write(&Archives::One(archive), None, &pipe, memory_bytes),
         None => pipe.run_opened(Some(opened), |record, _, output| write(&record, output)),
     }
+}
+
+/// Opens an archive for an option that stores do not have.
+fn archive_at(path: &Path, args: &Args, option: &str) -> anyhow::Result<Local> {
+    let read = &args.pipe.read;
+    if let Some(CollectionFile::Store(_)) = read.streams.library(path)? {
+        anyhow::bail!(
+            "{}: {option} is for archives, and this is a store: `epdb pack` makes an archive of it",
+            name_of(path)
+        );
+    }
+    local(path, read)
 }
 
 /// Opens a store or an archive, which the output opens again for its ledger.
@@ -189,6 +201,5 @@ fn write_store(local: &Local, pipe: &Pipe, args: &Args) -> anyhow::Result<Outcom
         Order::Import => reader.by_import().past_damage().try_for_each(&mut write)?,
         Order::Key => reader.by_key().past_damage().try_for_each(&mut write)?,
     }
-    let written = output.finish()?;
-    Ok(diagnostics.finish()?.and(written))
+    output.finish_with(diagnostics)
 }

@@ -30,7 +30,7 @@ use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions, differen
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
     let sources = args.read.source_options(args.tally);
-    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| Ok(()))?;
     let has_refused = files.len() < args.files.len();
     let options = StoreOptions { memory_bytes: args.memory_bytes, ..Default::default() };
     let mut target = ImportTarget::open(&args.store, &options)?;

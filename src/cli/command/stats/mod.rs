@@ -169,8 +169,8 @@ impl Stored {
         let mut stored = Stored::default();
         for file in files {
             let Some(library) = streams.library(file)? else { continue };
-            let opened = library.opened()?;
-            // Damage is found by `verify`.
+            // What is left of a damaged file is counted below. Damage is found by `verify`.
+            let Ok(opened) = library.opened() else { continue };
             let about = opened.about().unwrap_or_default();
             if about.facts().next().is_some() {
                 stored.about.push(json::AboutFile::new(name_of(file).into_owned(), &about));
