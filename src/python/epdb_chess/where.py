@@ -21,7 +21,7 @@ Values
 
 Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
-  id ~ 'PATTERN'         some part of the text matches this regular expression
+  id ~ 'PATTERN'         some part of the text matches this regular expression; '(?i)wac' ignores case
   id in ['a', 'b']       the value is in the list
   'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
   has(bm)                the record has the operation or tag
