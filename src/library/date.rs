@@ -57,7 +57,8 @@ impl Date {
         Some(Date { days: first..=last })
     }
 
-    /// Parses the value of a tag. If only its year can be read, as in `2011.19.11`, the date is this year.
+    /// Parses the value of a tag for expressions. If only its year can be read, as in `2011.19.11`, the date is this
+    /// year. The tallies of libraries take such a value for no date, which their format prescribes.
     pub fn from_tag(text: &[u8]) -> Option<Date> {
         let year = || match text.split_at_checked(4)? {
             (year, [b'.' | b'-' | b'/', ..]) => Date::parse(year).filter(|it| it.year().is_some()),

@@ -95,7 +95,7 @@ fn put_main_line(game: &Game, out: &mut Vec<u8>) {
 /// The tag `Date`. If it has no year and the game has the tag `UTCDate`, the tag `UTCDate`.
 fn date(game: &Game) -> Option<&str> {
     let date = game.tag("Date");
-    let has_year = date.and_then(|date| Date::from_tag(date.as_bytes())?.year()).is_some();
+    let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
     if has_year { date } else { game.tag("UTCDate").or(date) }
 }
 

@@ -204,8 +204,7 @@ impl CountedGame {
 /// The date in the tag `Date`. If its year is unknown, the date in the tag `UTCDate`; `None` if the
 /// years of both are unknown.
 pub(super) fn date(tags: &Tags) -> Option<Date> {
-    let mut dates =
-        ["Date", "UTCDate"].into_iter().filter_map(|name| Date::from_tag(tags.get(name)?));
+    let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
     dates.find(|date| date.year().is_some())
 }
 
