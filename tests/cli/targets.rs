@@ -873,12 +873,7 @@ fn an_input_is_not_replaced_by_less() {
     const NOTES: &str = "[Event \"x\"]\n[ECO \"C20\"]\n\n1. e4 {good} (1. d4) e5 $1\n%x\n1-0\n";
     const LINES: &str = "# a comment\n4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; hmvc 3; fmvn 9;\n";
     for (name, text, args, told) in [
-        (
-            "a.pgn",
-            NOTES,
-            &["convert", "a.pgn", "a.pgn", "--reduced"][..],
-            "1 comment left out, 1 NAG",
-        ),
+        ("a.pgn", NOTES, &["convert", "a.pgn", "a.pgn", "--reduced"][..], "1 comment left out"),
         ("a.pgn", NOTES, &["sort", "a.pgn", "-o", "a.pgn"], "(1 % line left out)"),
         ("a.pgn", "1. e4 *\n%x\n", &["convert", "a.pgn", "a.pgn"], "% lines after the last game"),
         (

@@ -313,7 +313,7 @@ fn note_older(args: &Args, parts: u64) {
     let older = (parts + 1..).take_while(|number| Path::new(&name(*number)).exists()).count();
     if older > 0 {
         let first = name(parts + 1);
-        note!("epdb: {} of an earlier split remain, from {first} on", many(older as u64, "file"));
+        note!("epdb: left of an earlier split: {}, from {first} on", many(older as u64, "file"));
     }
 }
 

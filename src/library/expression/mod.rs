@@ -294,7 +294,8 @@ impl Expression {
         if !has_read.load(Relaxed) {
             return None;
         }
-        let name_hint = self.name_hint.as_deref().filter(|_| !has_matched.load(Relaxed));
+        let is_vain = !has_matched.load(Relaxed) && self.never_met().next().is_none();
+        let name_hint = self.name_hint.as_deref().filter(|_| is_vain);
         name_hint.or(self.is_beside_end.then_some(BESIDE_END))
     }
 
