@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use epdb_archive::Damage;
 use epdb_chess::error::Place;
-use epdb_chess::model::{Color, Game};
+use epdb_chess::model::{Color, Game, Opcode};
 use epdb_chess::text::{Diagnostic, Setting, Severity, codes};
 use epdb_library::expression::{Expression, Pushdown};
 use epdb_library::field::Field;
@@ -683,6 +683,9 @@ pub(crate) fn report_never_met<'f>(who: &str, fields: impl Iterator<Item = &'f F
     for field in fields {
         match field.probably_meant() {
             Some(opcode) => note!("epdb: {who} has `{field}`: did you mean `{opcode}`?"),
+            None if *field == Field::Operation(Opcode::CE) => {
+                note!("epdb: {who} has `{field}`{}", Field::CE_OF_GAMES);
+            }
             None => note!("epdb: {who} has `{field}`"),
         }
     }

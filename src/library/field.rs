@@ -420,8 +420,15 @@ impl Field {
         }
     }
 
+    /// Advice about `ce` where no record had it.
+    pub const CE_OF_GAMES: &'static str =
+        ": in games it is `eval`, unless --game-evals (game_evals=True) makes it ce";
+
     /// Advice about a field that no record had: the meaning of the field, and the tag of a similar name.
     pub(super) fn advice(&self) -> String {
+        if *self == Field::Operation(Opcode::CE) {
+            return Field::CE_OF_GAMES.into();
+        }
         let name = self.to_string();
         let known = BUILTIN_FIELDS.iter().find(|(known, ..)| *known == name);
         let meaning = known.map_or(String::new(), |(.., meaning)| format!(" ({meaning})"));
@@ -462,7 +469,7 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag or made from tags, a nonstandard opcode, the column of a table or of a tally, so
+    /// True if the field is a tag or made from tags, a nonstandard opcode, `ce`, the column of a table or of a tally, so
     /// that only the user knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
@@ -471,6 +478,8 @@ impl Field {
                 named.is_of_tags()
                     || matches!(named, BuiltinField::GameNumber | BuiltinField::Tally(_))
             }
+            // Positions of games have `ce` on request only.
+            Field::Operation(Opcode::CE) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
             Field::Uci(_) | Field::WhiteScore | Field::WhiteEvaluation | Field::Column(..) => false,
         }

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A scan has a pool of threads. One of them reads the sources in order; the others parse text and make
-//! batches, which are returned in order. Lines of text become rows on the threads that read them.
+//! batches, which are returned in order. Lines of text and games become rows on the threads that read them.
 
 use std::cell::LazyCell;
 use std::fmt;
@@ -37,7 +37,7 @@ use super::column_scan::ColumnScan;
 use super::expression::{Expression, never_met_advice};
 use super::field::Field;
 use super::value::{EvalContext, Number, Type, Value, record_of_game};
-use epdb_chess::error::{Error, Place, Result, caught, locked};
+use epdb_chess::error::{At, Error, Place, Result, caught, locked};
 use epdb_chess::model::{EpdRecord, Game, MoveTally};
 #[cfg(feature = "parquet")]
 use epdb_chess::text::ScoreView;
@@ -172,8 +172,8 @@ impl ScanOptions {
 
     fn source_options(&self, table: &Arc<Table>, filter: Option<Expression>) -> SourceOptions {
         let mut options = self.source.clone();
+        options.encode = Some(Arc::clone(table) as Arc<dyn Encode>);
         if self.rows != Rows::Games {
-            options.encode = Some(Arc::clone(table) as Arc<dyn Encode>);
             options.positions = Some(PositionOptions { evaluations: true, ..Default::default() });
         }
         if let Some(expression) = filter {
@@ -217,22 +217,25 @@ impl Table {
         }
     }
 
-    /// Writes the rows of a record. A table of games has none.
+    /// Writes the rows of a record, with its game and the number of the game. A table of games has none.
     fn write(
         &self,
-        row: &Row<'_>,
         record: &EpdRecord,
-        game: Option<GamePosition<'_>>,
+        game: Option<(GamePosition<'_>, u64)>,
         place: &Place,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let subject = EvalContext::new(record, game, place);
+        let subject = EvalContext::new(record, game.map(|(position, _)| position), place);
         let done = match &self.rows {
             TableOf::Records(rows) => {
                 let mut other = |column: usize, cell: CellWriter<'_>| {
                     self.put(cell, column, &subject);
                 };
-                rows.write(row, &mut other, out)
+                let row = match game {
+                    Some((position, number)) => Row::new(record).of_game(position, number),
+                    None => Row::new(record).of_table(place),
+                };
+                rows.write(&row, &mut other, out)
             }
             TableOf::Moves(rows) => {
                 let mut other = |one: &MoveTally, column: usize, cell: CellWriter<'_>| {
@@ -275,30 +278,17 @@ impl Table {
 
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
         let mut out = Vec::new();
-        for part in &read.parts {
-            match part {
-                Part::Rows(rows) => batch.push(rows)?,
-                Part::Records(records) => {
-                    for ReadRecord { record, origin, at } in records {
-                        let Origin { place, game } = &read.origins[*origin];
-                        let (row, game) = match game {
-                            Some((game, number)) => {
-                                let at = at.map_or_else(|| game.into(), |at| at.in_game(game));
-                                (Row::new(record).of_game(at, *number), Some(at))
-                            }
-                            None => (Row::new(record).of_table(place), None),
-                        };
-                        out.clear();
-                        self.write(&row, record, game, place, &mut out)?;
-                        batch.push(&out)?;
-                    }
-                }
+        for Part { rows, records } in &read.parts {
+            batch.push(rows)?;
+            for ReadRecord { record, origin, at } in records {
+                let Origin { place, game } = &read.origins[*origin];
+                let game = game.as_ref().map(|(game, number)| {
+                    (at.map_or_else(|| game.into(), |at| at.in_game(game)), *number)
+                });
+                out.clear();
+                self.write(record, game, place, &mut out)?;
+                batch.push(&out)?;
             }
-        }
-        for (game, place) in &read.games {
-            out.clear();
-            self.write_game(game, place, &mut out);
-            batch.push(&out)?;
         }
         batch.finish()
     }
@@ -306,11 +296,19 @@ impl Table {
 
 impl Encode for Table {
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()> {
-        self.write(&Row::new(record).of_table(place), record, None, place, out)
+        self.write(record, None, place, out)
     }
 
     fn takes_plain(&self) -> bool {
         false
+    }
+
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        let is_of_place = self.fields.iter().flatten().any(Field::is_of_place);
+        if !is_of_place {
+            self.write_game(game, &Place::new(Arc::default(), At::Whole), out);
+        }
+        !is_of_place
     }
 }
 
@@ -356,18 +354,41 @@ pub(super) fn put(
 
 #[derive(Default)]
 struct ReadRows {
-    /// The records, in order.
+    /// The rows, in order.
     parts: Vec<Part>,
-    records: usize,
+    /// Number of rows.
+    count: usize,
     origins: Vec<Origin>,
-    games: Vec<(Game, Place)>,
 }
 
-/// Consecutive records.
-enum Part {
-    /// Records that are rows already.
-    Rows(Vec<u8>),
-    Records(Vec<ReadRecord>),
+impl ReadRows {
+    /// Adds a row, which the caller appends to these bytes.
+    fn add_row(&mut self) -> &mut Vec<u8> {
+        if self.parts.last().is_none_or(|part| !part.records.is_empty()) {
+            self.parts.push(Part::default());
+        }
+        self.count += 1;
+        let last = self.parts.len() - 1;
+        &mut self.parts[last].rows
+    }
+
+    fn add_record(&mut self, record: ReadRecord) {
+        if self.parts.is_empty() {
+            self.parts.push(Part::default());
+        }
+        self.count += 1;
+        let last = self.parts.len() - 1;
+        self.parts[last].records.push(record);
+    }
+}
+
+/// Consecutive rows.
+#[derive(Default)]
+struct Part {
+    /// Rows that are written already.
+    rows: Vec<u8>,
+    /// The records of the rows after them.
+    records: Vec<ReadRecord>,
 }
 
 struct ReadRecord {
@@ -599,12 +620,14 @@ impl Reading {
             refuse_positions(&item)?;
         }
         match item {
-            Item::Record { record, place, game, .. } => {
-                self.take_record(record, place, game);
-            }
+            Item::Record { record, place, game, .. } => self.take_record(record, place, game)?,
             Item::Encoded { records, .. } => return Ok(self.take_rows(records)),
-            Item::Game { game, place, .. } if self.is_of_games => {
-                self.rows.games.push((game.clone(), place.clone()));
+            Item::Game { game, place, encoded, .. } if self.is_of_games => {
+                let out = self.rows.add_row();
+                match encoded {
+                    Some(row) => out.extend_from_slice(row),
+                    None => self.maker.table.write_game(game, place, out),
+                }
             }
             Item::LeftOut { record: Some(record), place, .. } => {
                 self.games.count(&record, place);
@@ -622,48 +645,49 @@ impl Reading {
 
     fn take_rows(&mut self, records: EncodedRecords<'_>) -> ControlFlow<()> {
         for row in records.iter() {
-            match self.rows.parts.last_mut() {
-                Some(Part::Rows(rows)) => rows.extend_from_slice(row),
-                _ => self.rows.parts.push(Part::Rows(row.to_vec())),
-            }
-            self.rows.records += 1;
+            self.rows.add_row().extend_from_slice(row);
             self.hand_on_if_full()?;
         }
         ControlFlow::Continue(())
     }
 
     fn hand_on_if_full(&mut self) -> ControlFlow<()> {
-        if self.rows.records + self.rows.games.len() >= self.batch_rows {
-            self.hand_on()
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.rows.count >= self.batch_rows { self.hand_on() } else { ControlFlow::Continue(()) }
     }
 
-    fn take_record(&mut self, record: EpdRecord, place: &Place, game: Option<GamePosition<'_>>) {
-        let number = game.map(|_| self.games.count(&record, place));
+    fn take_record(
+        &mut self,
+        record: EpdRecord,
+        place: &Place,
+        game: Option<GamePosition<'_>>,
+    ) -> Result<()> {
+        let game = game.map(|position| (position, self.games.count(&record, place)));
+        if self.is_alone {
+            // Nobody else could write the row, and later the record would no longer be in the cache.
+            let out = self.rows.add_row();
+            let start = out.len();
+            let written = self.maker.table.write(&record, game, place, out);
+            return written.inspect_err(|_| out.truncate(start));
+        }
+        let number = game.map(|(_, number)| number);
         let last = self.rows.origins.last();
         let is_known = last.is_some_and(|origin| match &origin.game {
             Some((_, known)) => number == Some(*known),
             None => number.is_none() && origin.place == *place,
         });
         if !is_known {
-            let game = game.zip(number).map(|(at, number)| (at.game().clone(), number));
+            let game = game.map(|(position, number)| (position.game().clone(), number));
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
         let origin = self.rows.origins.len() - 1;
-        let at = game.and_then(|it| it.place());
-        let record = ReadRecord { record, origin, at };
-        match self.rows.parts.last_mut() {
-            Some(Part::Records(records)) => records.push(record),
-            _ => self.rows.parts.push(Part::Records(vec![record])),
-        }
-        self.rows.records += 1;
+        let at = game.and_then(|(position, _)| position.place());
+        self.rows.add_record(ReadRecord { record, origin, at });
+        Ok(())
     }
 
     /// Passes the rows on. Stops the reading if the scan was dropped.
     fn hand_on(&mut self) -> ControlFlow<()> {
-        if self.rows.records == 0 && self.rows.games.is_empty() {
+        if self.rows.count == 0 {
             return ControlFlow::Continue(());
         }
         let (batch, result) = channel();

@@ -77,12 +77,6 @@ impl ReadReport {
     pub fn add_summary(&mut self, summary: &Summary) {
         self.summary.add(summary);
     }
-
-    /// The codes of warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = (&'static str, &CodeFindings)> {
-        let findings = self.findings.iter().map(|(code, found)| (*code, found));
-        findings.filter(|(_, found)| found.first.severity == Severity::Warning)
-    }
 }
 
 /// The reason of the next rejection. This is the error that comes before the rejected line or game. If

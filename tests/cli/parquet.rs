@@ -31,6 +31,21 @@ fn normalized(scratch: &Scratch, name: &str) -> String {
 }
 
 #[test]
+fn evaluations_of_games_are_in_tables_and_are_not_looked_for_elsewhere() {
+    let scratch = Scratch::with("a.pgn", GAMES);
+    assert_eq!(scratch.run(&["convert", "a.pgn", "a.parquet"]).status, 0);
+    assert_eq!(normalized(&scratch, "a.parquet").matches(" ce ").count(), 2);
+    let call = |file, condition| scratch.run(&["count", "--positions", file, "--where", condition]);
+    assert_eq!(call("a.parquet", "ce > 0").out, call("a.pgn", "eval > 0").out);
+    let vain = call("a.pgn", "ce > 0");
+    assert!(
+        vain.out == "0\n" && vain.err.contains("no record has `ce`: in games it is `eval`"),
+        "{}",
+        vain.err
+    );
+}
+
+#[test]
 fn records_come_back_as_they_were() {
     let scratch = Scratch::with("a.epd", RECORDS);
     let wanted = scratch.run(&["normalize", "a.epd"]).out;

@@ -116,3 +116,21 @@ def test_progress(tmp_path: Path) -> None:
     calls: list[tuple[int, int | None]] = []
     epdb_chess.normalize(path, tmp_path / "a.epd", progress=lambda *call: calls.append(call))
     assert calls[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+def test_no_part_of_a_file_replaces_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.epd"
+    lines = 'k7/8/8/8/8/8/8/7K w - - id "a";\nnonsense\nk7/8/8/8/8/8/8/7K b - - id "b";\n'
+    path.write_text(lines)
+    for some in ({"on_error": "skip"}, {"where": "stm == 'w'"}):
+        with pytest.raises(EpdbError, match="force=True"):
+            epdb_chess.convert(path, str(path), **some)  # type: ignore[arg-type]
+        assert path.read_text() == lines
+    assert epdb_chess.convert(path, path, on_error="skip", force=True).records == 2
+    assert epdb_chess.convert(path, path).records == 2
+
+
+def test_an_empty_column_has_any_type(tmp_path: Path) -> None:
+    frame = epdb_chess.scan(b'k7/8/8/8/8/8/8/7K w - - id "a";\n').to_pandas()
+    frame["operations"] = float("nan")
+    assert epdb_chess.convert(frame, tmp_path / "a.epd").records == 1

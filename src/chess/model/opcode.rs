@@ -1,15 +1,29 @@
 //! Opcodes and the table of opcodes with a known meaning: the fifty standard ones and epdb's own.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 /// The name of an operation: a letter, then up to fourteen letters, digits or underscores. Ordered
 /// by bytes, which is the order of the canonical form.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Opcode {
     /// The name, padded with zero bytes, which sort before every letter. The last byte is the length
     /// of the name. A processor copies and compares 16 bytes at once.
     bytes: [u8; 16],
+}
+
+impl Ord for Opcode {
+    /// The order of the bytes. As numbers they are compared without a call of a function.
+    fn cmp(&self, other: &Opcode) -> Ordering {
+        u128::from_be_bytes(self.bytes).cmp(&u128::from_be_bytes(other.bytes))
+    }
+}
+
+impl PartialOrd for Opcode {
+    fn partial_cmp(&self, other: &Opcode) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Opcode {

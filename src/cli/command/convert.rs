@@ -146,7 +146,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.keep_ledger_of_records(files, &args.read, true)?;
     output.set_about(about);
     // The counts of a library would be wrong without some of its records.
-    let read = if output.is_library() { args.read.clone() } else { args.read.past_damage() };
+    let mut read = if output.is_library() { args.read.clone() } else { args.read.past_damage() };
+    // Tables have columns for evaluations.
+    read.form.games.game_evals |=
+        matches!(to, Some(FileFormat::Parquet | FileFormat::ParquetAllRecords));
     let reading = Reading::of(files, &read, &mut diagnostics);
     if args.suite {
         reading.games(|SourceGame { game, .. }| {

@@ -41,7 +41,9 @@ The default columns are `fen`, `key`, `cp`, `mate`, `depth`, `knodes`, `move`, `
   Column: Type. Meaning.
   `fen`: text. The fields of FEN: six fields if both counters are known, otherwise four. Castling rights have the
       letters of the record: those of X-FEN, or of Shredder-FEN.
-  `board`: binary. The packed board, see chess.md. Boards of more than 32 pieces are longer than the others.
+  `board`: binary. The packed board, see chess.md, with an en passant square as the record has it, so that one
+      position may have two boards: to join tables, use `key`. Boards of more than 32 pieces are longer than the
+      others.
   `key`: uint64. The position key, see chess.md. In texts, such as those of `epdb table`, it has 16 hexadecimal
       digits; `('0x' \. \. key)::ubigint` of DuckDB converts them.
   `polyglot_key`: uint64. The key of a Polyglot book. It may differ from `key` because Polyglot counts an en passant

@@ -229,11 +229,27 @@ impl Counts {
     }
 }
 
-/// Refuses to replace a store or an archive.
-fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
+/// Refuses to replace a store or an archive, and to replace an input by a part of it.
+fn check_output(py: Python<'_>, input: &Input, output: &Path, force: bool) -> PyResult<()> {
+    if force || !output.exists() {
+        return Ok(());
+    }
     let format = FileFormat::from_name(output);
-    let is_kept = matches!(format, Some(FileFormat::Epdb | FileFormat::Epa));
-    if is_kept && !force && output.exists() { Err(file_in_the_way(py, output)) } else { Ok(()) }
+    if matches!(format, Some(FileFormat::Epdb | FileFormat::Epa)) {
+        return Err(file_in_the_way(py, output));
+    }
+    let takes_some = input.skips || input.options.filter.is_some();
+    let is_input = |file: &PathBuf| file.canonicalize().ok() == output.canonicalize().ok();
+    match &input.inputs {
+        Inputs::Files(files) if takes_some && files.iter().any(is_input) => {
+            let output = output.display();
+            let text = format!(
+                "{output} is an input, which a part of it would replace: force=True replaces it"
+            );
+            Err(invalid(py, &text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Packs the records of files or of a slice into an archive.
@@ -275,7 +291,7 @@ pub(crate) fn pack<'py>(
         memory_bytes: MEMORY,
         ..Default::default()
     };
-    check_output(py, &output, force)?;
+    check_output(py, &input, &output, force)?;
     let target =
         TargetOptions { format: Some(FileFormat::Epa), archive: pack, ..Default::default() };
     let progress = Progress::new(progress, &input.inputs);
@@ -341,8 +357,8 @@ pub(crate) fn convert<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let input = Input::new(py, input, on_error, options)?;
-    check_output(py, &output, force)?;
+    let mut input = Input::new(py, input, on_error, options)?;
+    check_output(py, &input, &output, force)?;
     let mut target = TargetOptions {
         replace: force,
         store_memory_bytes: Some(MEMORY),
@@ -359,6 +375,8 @@ pub(crate) fn convert<'py>(
         is_of_games = format.is_of_games();
         target.format = Some(format);
     }
+    // Tables have columns for evaluations, as those of `scan`.
+    input.options.positions.evaluations |= named == Some(FileFormat::Parquet);
     let progress = Progress::new(progress, &input.inputs);
     run_on(py, threads, &progress, |ticker| {
         let target = Target::create_with(&output, &target)?;
@@ -522,7 +540,7 @@ pub(crate) fn tally<'py>(
         Inputs::Files(_) => None,
     };
     check_copies(py, slice, &counting, copies.as_deref())?;
-    check_output(py, &output, force)?;
+    check_output(py, &input, &output, force)?;
     let progress = Progress::new(progress, &input.inputs);
     let job = TallyJob {
         inputs: input.inputs.clone(),

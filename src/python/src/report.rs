@@ -25,7 +25,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Issues a warning of Python for each code of a warning, and for fields of `where` that no record had.
+    /// Issues a warning of Python for each code of a warning or a rejection, and for fields of `where` that no record had.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
         Warned::default().warn(py, &self.report)?;
         warn_of_filter(py, self.filter.as_ref(), &self.report)
@@ -58,13 +58,13 @@ pub(crate) struct Warned(BTreeSet<&'static str>);
 
 impl Warned {
     pub(crate) fn has_new(&self, report: &ReadReport) -> bool {
-        report.warnings().any(|(code, _)| !self.0.contains(code))
+        report.findings.keys().any(|code| !self.0.contains(code))
     }
 
-    /// Issues a warning of Python for each code that is new. A filter of Python may raise it as an
-    /// exception.
+    /// Issues a warning of Python for each code that is new, also for those of skipped lines. A filter of Python
+    /// may raise it as an exception.
     pub(crate) fn warn(&mut self, py: Python<'_>, report: &ReadReport) -> PyResult<()> {
-        for (code, found) in report.warnings() {
+        for (code, found) in &report.findings {
             let CodeFindings { first, place, .. } = found;
             if !self.0.insert(code) {
                 continue;

@@ -197,9 +197,9 @@ fn put(
             let bits = |mv| BookMove::from(mv).bits();
             cells.numbers(&game.plies().map(|ply| ply.map_or(0, bits)).collect::<Vec<_>>());
         }
-        C::Clocks => put_values(cells, &clocks(game)),
-        C::Evaluations => put_values(cells, &seen(game, scores, white_view, centipawns)),
-        C::Mates => put_values(cells, &seen(game, scores, white_view, moves_to_mate)),
+        C::Clocks => cells.optional(clocks(game).iter().copied()),
+        C::Evaluations => cells.optional(seen(game, scores, white_view, centipawns)),
+        C::Mates => cells.optional(seen(game, scores, white_view, moves_to_mate)),
         C::ScoreView => {
             if scores.iter().any(Option::is_some) {
                 cells.text(view_name(white_view));
@@ -246,13 +246,6 @@ fn time_control(game: &Game) -> Option<(i64, i64)> {
     Some((base.parse().ok()?, increment.parse().ok()?))
 }
 
-/// Writes a value for each ply, unless no ply has one.
-fn put_values(mut cells: CellWriter<'_>, values: &[Option<i32>]) {
-    if values.iter().any(Option::is_some) {
-        cells.optional(values);
-    }
-}
-
 /// The time that the player of each ply has left after it, in milliseconds.
 fn clocks(game: &Game) -> Vec<Option<i32>> {
     let mut clocks = Vec::new();
@@ -270,23 +263,25 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
 
 /// The evaluation of the position after each ply, for its side to move.
 fn scores(game: &Game) -> Vec<Option<Score>> {
-    let mut stated = Vec::new();
-    let mut engines = Vec::new();
+    let mut scores: Vec<Option<i32>> = Vec::new();
+    let mut is_stated_before = false;
     each_comment(game, |ply, comment| match comment {
         None => {
-            stated.push(None);
-            engines.push(None);
+            is_stated_before = scores.last().is_some_and(Option::is_some);
+            scores.push(None);
         }
         Some(comment) => {
-            stated[ply] = evaluation(comment, turn_after(game, ply)).or(stated[ply]);
+            scores[ply] = evaluation(comment, turn_after(game, ply)).or(scores[ply]);
             // An engine evaluates the position before its move, from its own view.
-            if let (Some(before), Some(score)) = (ply.checked_sub(1), engine_score(comment)) {
-                engines[before] = Some(score);
+            if !is_stated_before
+                && let Some(before) = ply.checked_sub(1)
+                && let Some(score) = engine_score(comment)
+            {
+                scores[before] = Some(score);
             }
         }
     });
-    let scores = stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine));
-    scores.map(|ce| Score::from_ce(ce?.into()).ok()).collect()
+    scores.into_iter().map(|ce| Score::from_ce(ce?.into()).ok()).collect()
 }
 
 /// A part of the score after each ply.
@@ -295,13 +290,12 @@ fn seen(
     scores: &[Option<Score>],
     white_view: bool,
     part: fn(Score) -> Option<i32>,
-) -> Vec<Option<i32>> {
-    let is_turned = |ply: usize| white_view && turn_after(game, ply) == Color::Black;
-    let value = |(ply, score): (usize, &Option<Score>)| {
+) -> impl ExactSizeIterator<Item = Option<i32>> {
+    let is_turned = move |ply: usize| white_view && turn_after(game, ply) == Color::Black;
+    scores.iter().enumerate().map(move |(ply, score)| {
         let value = part((*score)?)?;
         Some(if is_turned(ply) { -value } else { value })
-    };
-    scores.iter().enumerate().map(value).collect()
+    })
 }
 
 fn centipawns(score: Score) -> Option<i32> {

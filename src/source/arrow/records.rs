@@ -15,14 +15,15 @@ use epdb_chess::codec::key::{polyglot_key, position_key};
 use epdb_chess::codec::packed;
 use epdb_chess::codec::polyglot::BookMove;
 use epdb_chess::error::{Error, Place, Result, TableRow};
-use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::rules::Move;
 use epdb_chess::model::score::{Evaluation, Score};
 use epdb_chess::model::{
-    CastlingDialect, Color, EpdRecord, GameResult, Opcode, Operand, Operands, Operation, Piece,
-    Role, StandardOpcode,
+    CastlingDialect, Color, Counters, EpdRecord, GameResult, Opcode, Operand, Operands, Operation,
+    Piece, Role, StandardOpcode,
 };
+use epdb_chess::text::fields::{self, CounterText};
 use epdb_chess::text::pgn::GamePosition;
-use epdb_chess::text::{CastlingForm, EnPassantForm, fen, san};
+use epdb_chess::text::{CastlingForm, EnPassantForm, san};
 
 /// A record, and the game that has its position.
 #[derive(Copy, Clone, Debug)]
@@ -422,10 +423,8 @@ fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: 
         C::Depth => put_number(cells, depth_of(record)),
         C::Knodes => put_number(cells, knodes_of(record)),
         C::Uci => {
-            if let Some(mv) = move_of(record)
-                && let Ok(playable) = Playable::new(position)
-            {
-                cells.text(&san::uci(&playable, mv));
+            if let Some(mv) = move_of(record) {
+                cells.text_by(|out| san::write_uci(position, mv, out));
             }
         }
         C::Move16 => {
@@ -547,10 +546,14 @@ fn write_fen(record: &EpdRecord, out: &mut Vec<u8>) {
         CastlingDialect::Shredder => CastlingForm::Shredder,
         CastlingDialect::XFen => CastlingForm::XFen,
     };
-    fen::format_fields(record.position(), castling, EnPassantForm::Keep, out);
-    if let (Some(clock), Some(number)) = record.counters() {
-        out.extend_from_slice(format!(" {clock} {number}").as_bytes());
-    }
+    let counters = match record.counters() {
+        (Some(halfmove_clock), Some(fullmove_number)) => {
+            CounterText::Fields(Counters { halfmove_clock, fullmove_number })
+        }
+        _ => CounterText::None,
+    };
+    let en_passant = EnPassantForm::Keep;
+    fields::write_with_counters(record.position(), castling, en_passant, counters, out);
 }
 
 /// Whether the operands fit the column of a standard opcode.

@@ -100,15 +100,22 @@ impl<'o> CellWriter<'o> {
         }
     }
 
-    /// Writes a list of numbers, some of which are missing.
-    pub(super) fn optional(&mut self, numbers: &[Option<i32>]) {
-        if self.kind == Kind::I32s {
-            self.begin();
-            put_len(self.out, numbers.len());
-            for number in numbers {
-                self.out.push(number.is_some().into());
-                self.out.extend_from_slice(&number.unwrap_or_default().to_le_bytes());
-            }
+    /// Writes a list of numbers, some of which are missing, unless all are.
+    pub(super) fn optional(&mut self, numbers: impl ExactSizeIterator<Item = Option<i32>>) {
+        if self.kind != Kind::I32s {
+            return;
+        }
+        let start = self.out.len();
+        self.begin();
+        put_len(self.out, numbers.len());
+        let mut has_number = false;
+        for number in numbers {
+            has_number |= number.is_some();
+            self.out.push(number.is_some().into());
+            self.out.extend_from_slice(&number.unwrap_or_default().to_le_bytes());
+        }
+        if !has_number {
+            self.out.truncate(start);
         }
     }
 

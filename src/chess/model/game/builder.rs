@@ -302,16 +302,16 @@ impl GameBuilder {
     }
 }
 
-/// Whether a text has no white space except single blanks between words; false if it is empty.
+/// Whether a text without blanks at its ends has no white space except single blanks between words; false if it
+/// is empty. The loops have no early exit, so the compiler can use vectors.
 fn is_squeezed(text: &[u8]) -> bool {
-    let mut after_blank = true;
-    for &byte in text {
-        if byte < b' ' || byte == 0x7f || (byte == b' ' && after_blank) {
-            return false;
-        }
-        after_blank = byte == b' ';
+    let Some((_, after_first)) = text.split_first() else { return false };
+    let has_control = text.iter().fold(false, |any, byte| any | (*byte < b' ') | (*byte == 0x7f));
+    let mut has_blanks = false;
+    for (byte, next) in text.iter().zip(after_first) {
+        has_blanks |= (*byte == b' ') & (*next == b' ');
     }
-    !after_blank
+    !has_control && !has_blanks
 }
 
 #[cfg(test)]

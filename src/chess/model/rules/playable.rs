@@ -311,9 +311,9 @@ impl Playable {
 
     /// The position after a legal move. The en passant square is set after every double step.
     pub fn after(&self, mv: Move) -> Playable {
-        let next = after(&self.position, mv);
+        let mut next = self.position;
+        let Played { may_be_check, .. } = play(&self.position, mv, &mut next);
         let king = next.board().king(next.turn()).unwrap_or(self.king);
-        let may_be_check = true;
         Playable::prepare(next, king, may_be_check)
     }
 

@@ -113,7 +113,7 @@ pub fn write(
 }
 
 /// Does the same as [`write`], and appends the counters.
-pub(crate) fn write_with_counters(
+pub fn write_with_counters(
     position: &Position,
     castling: CastlingForm,
     en_passant: EnPassantForm,

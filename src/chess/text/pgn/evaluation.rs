@@ -5,7 +5,7 @@
 //! White's view. The second kind is `+0.35/20 1.2s`, which cutechess and fastchess write after an
 //! engine's move. It is the score of the position before that move, from the view of the engine.
 
-use super::time::{is_number, leading_time_ms};
+use super::time::{after_command, is_number, leading_time_ms, small_number, split_once};
 use crate::model::score::Score;
 use crate::model::score::{Evaluation, MAX_MATE};
 use crate::model::{Color, Opcode};
@@ -22,9 +22,8 @@ impl CommentEvaluation {
     /// Reads the last evaluation in a comment. `None` if the comment has no evaluation,
     /// `Some(None)` if the evaluation cannot be read.
     pub(super) fn last_in(comment: &str) -> Option<Option<CommentEvaluation>> {
-        let (_, behind) = comment.rsplit_once("[%eval")?;
-        let behind = behind.strip_prefix([' ', '\t', '\n', '\r'])?;
-        Some(behind.split_once(']').and_then(|(text, _)| CommentEvaluation::parse(text)))
+        let behind = after_command(comment, b"[%eval")?;
+        Some(split_once(behind, b']').and_then(|(text, _)| CommentEvaluation::parse(text)))
     }
 
     fn parse(text: &str) -> Option<CommentEvaluation> {
@@ -43,18 +42,15 @@ impl CommentEvaluation {
 /// a point or no depth. ChessBase and ChessGUI write centipawns without a point, with the depth. A
 /// score that `ce` cannot express counts as the largest one.
 pub fn parse_evaluation(text: &str) -> Option<(Evaluation, Option<u32>)> {
-    let (score, depth) = match text.split_once(',') {
+    let (score, depth) = match split_once(text, b',') {
         Some((score, depth)) => (score.trim(), Some(depth.trim().parse().ok()?)),
         None => (text.trim(), None),
     };
-    let evaluation = if let Some(moves) = score.strip_prefix('#') {
-        Evaluation::Mate(moves.parse().ok()?)
-    } else if let Some(moves) = score.strip_prefix("-#") {
-        Evaluation::Mate(-i64::from(moves.parse::<u32>().ok()?))
-    } else if depth.is_some() && !score.contains('.') {
-        Evaluation::Centipawns(score.parse().ok()?)
-    } else {
-        Evaluation::Centipawns(centipawns(score)?)
+    let evaluation = match score.as_bytes() {
+        [b'#', ..] => Evaluation::Mate(score[1..].parse().ok()?),
+        [b'-', b'#', ..] => Evaluation::Mate(-i64::from(score[2..].parse::<u32>().ok()?)),
+        _ if depth.is_some() && !score.contains('.') => Evaluation::Centipawns(score.parse().ok()?),
+        _ => Evaluation::Centipawns(centipawns(score)?),
     };
     Some((evaluation.clamped(), depth))
 }
@@ -110,7 +106,9 @@ pub(super) struct EngineComment<'c> {
 impl<'c> EngineComment<'c> {
     /// Splits a comment into its parts. `None` if the comment has another form.
     pub(super) fn parse(comment: &'c str) -> Option<EngineComment<'c>> {
-        let (score, behind) = comment.trim().split_once('/')?;
+        let (score, behind) = split_once(comment, b'/')?;
+        let score = score.trim_start();
+        let behind = behind.trim_end();
         let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
         let (depth, after_depth) = behind.split_at(end);
         let depth: u32 = depth.parse().ok()?;
@@ -143,6 +141,17 @@ fn centipawns(pawns: &str) -> Option<i64> {
     let is_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+');
     if pawns.len() > MAX_LEN || !pawns.bytes().all(is_number) {
         return None;
+    }
+    // Most scores have two decimals. Reading a float takes longer.
+    let (sign, size) = match pawns.as_bytes() {
+        [b'-', size @ ..] => (-1, size),
+        size => (1, size),
+    };
+    if let [whole @ .., b'.', tenths, hundredths] = size
+        && let Some(whole) = small_number(whole)
+        && let Some(decimals) = small_number(&[*tenths, *hundredths])
+    {
+        return Some(sign * (100 * whole + decimals) as i64);
     }
     let pawns: f64 = pawns.parse().ok()?;
     Some((pawns * 100.0).round() as i64)

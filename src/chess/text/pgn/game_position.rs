@@ -152,7 +152,7 @@ fn last_value<T>(node: GameNode<'_>, value: impl Fn(&str) -> Option<T>) -> Optio
 /// The time that a player has left after a move, by the comment on the move: `[%clk 0:03:00]`, or
 /// `tl=9.1s` as fastchess writes it.
 pub fn clock_ms(comment: &str) -> Option<u64> {
-    command_ms(comment, "[%clk").or_else(|| {
+    command_ms(comment, b"[%clk").or_else(|| {
         let mut parts = EngineComment::parse(comment)?.rest.split([',', ' ']);
         parts.find_map(|part| leading_time_ms(part.strip_prefix("tl=")?))
     })
@@ -162,7 +162,7 @@ pub fn clock_ms(comment: &str) -> Option<u64> {
 /// 0:00:02.5]`, or an engine's comment as cutechess and fastchess write it: `+0.35/20 1.2s` or
 /// `1.2s`.
 pub fn elapsed_ms(comment: &str) -> Option<u64> {
-    if let Some(time) = command_ms(comment, "[%emt") {
+    if let Some(time) = command_ms(comment, b"[%emt") {
         return Some(time);
     }
     if let Some(parts) = EngineComment::parse(comment) {

@@ -97,8 +97,8 @@ impl<'g> MainLine<'g> {
     /// The record of the position.
     pub fn record(&self, parts: RecordParts) -> EpdRecord {
         match (&self.replay, parts) {
-            (Some(replay), RecordParts::Counters) => record(replay, None, &[]),
-            (Some(replay), RecordParts::All) => record(replay, self.next_move(), &[]),
+            (Some(replay), RecordParts::Counters) => record(replay, None, Vec::new()),
+            (Some(replay), RecordParts::All) => record(replay, self.next_move(), Vec::new()),
             (None, _) | (_, RecordParts::Position) => EpdRecord::new(*self.position()),
         }
     }

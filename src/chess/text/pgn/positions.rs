@@ -353,18 +353,20 @@ impl<'g> Walk<'g> {
         if !is_last && !self.wanted.has_ply(ply) {
             return None;
         }
-        let mut record = match &self.replay {
-            Some(replay) => record(replay, mv, &self.common),
-            None => with_operations(EpdRecord::new(self.game.start().position), &self.common),
-        };
-        let turn = record.position().turn();
-        let mut score = line.evaluation.and_then(|it| it.seen_by(turn));
+        let position = self.replay.as_ref().map_or(&self.game.start().position, Replay::position);
+        let mut score = line.evaluation.and_then(|it| it.seen_by(position.turn()));
         if score.is_none() && mv.is_some() {
             score = self.score_of_mover();
         }
+        let mut operations = Vec::with_capacity(self.common.len() + MAX_OPERATIONS);
+        operations.extend_from_slice(&self.common);
         for (opcode, value) in score.iter().flat_map(PositionScore::operations) {
-            record.set(Operation { opcode, operands: vec![Operand::Integer(value)] });
+            operations.push(integer(opcode, value));
         }
+        let record = match &self.replay {
+            Some(replay) => record(replay, mv, operations),
+            None => EpdRecord::new(*position).with_operations(operations),
+        };
         let nodes = Nodes { last: line.last, previous: line.previous };
         Some((record, GamePosition::new(self.game, nodes)))
     }
@@ -409,26 +411,27 @@ impl<'g> Walk<'g> {
     }
 }
 
-/// The record of a position, with its counters and the move that is played there.
-pub(super) fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord {
+/// Maximum number of operations of a record that depend on the position: counters, move, score and depth.
+const MAX_OPERATIONS: usize = 5;
+
+/// The record of a position with these operations, its counters and the move that is played there.
+pub(super) fn record(
+    replay: &Replay,
+    mv: Option<Move>,
+    mut operations: Vec<Operation>,
+) -> EpdRecord {
     let playable = replay.playable();
-    let mut record = EpdRecord::new(*playable.position());
-    let number =
-        |opcode, value: u32| Operation { opcode, operands: vec![Operand::Integer(value.into())] };
-    record.set(number(Opcode::FMVN, replay.fullmove_number()));
-    record.set(number(Opcode::HMVC, replay.halfmove_clock()));
+    operations.push(integer(Opcode::FMVN, replay.fullmove_number().into()));
+    operations.push(integer(Opcode::HMVC, replay.halfmove_clock().into()));
     if let Some(mv) = mv {
         let operands = vec![Operand::Move { mv, san: san::format(&playable, mv) }];
-        record.set(Operation { opcode: Opcode::SM, operands });
+        operations.push(Operation { opcode: Opcode::SM, operands });
     }
-    with_operations(record, common)
+    EpdRecord::new(*playable.position()).with_operations(operations)
 }
 
-fn with_operations(mut record: EpdRecord, operations: &[Operation]) -> EpdRecord {
-    for operation in operations {
-        record.set(operation.clone());
-    }
-    record
+fn integer(opcode: Opcode, value: i128) -> Operation {
+    Operation { opcode, operands: vec![Operand::Integer(value)] }
 }
 
 fn common_operations(game: &Game, options: &PositionOptions) -> Vec<Operation> {

@@ -4,26 +4,45 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// The text before the first `sign`, and the text after it. It must be ASCII. The method of `str` takes longer.
+pub(super) fn split_once(text: &str, sign: u8) -> Option<(&str, &str)> {
+    let place = memchr::memchr(sign, text.as_bytes())?;
+    Some((&text[..place], &text[place + 1..]))
+}
+
+/// The text after the last command with this name in a comment, such as `[%clk`. `None` if there is no such
+/// command, or if no white space follows its name.
+pub(super) fn after_command<'c, const N: usize>(
+    comment: &'c str,
+    command: &[u8; N],
+) -> Option<&'c str> {
+    let bytes = comment.as_bytes();
+    let mut brackets = memchr::memrchr_iter(b'[', bytes);
+    let end = N + brackets.find(|&place| bytes[place..].first_chunk() == Some(command))?;
+    match bytes.get(end)? {
+        b' ' | b'\t' | b'\n' | b'\r' => Some(&comment[end + 1..]),
+        _ => None,
+    }
+}
+
 /// Reads the time in the last command with this name in a comment, such as `[%clk 0:03:00]` or
 /// `[%emt 2.5]`. The time may have hours and minutes before the seconds, or only minutes before
 /// them, or neither. The seconds may have a fraction. `None` if there is no such command, or if its
 /// time is not valid.
-pub(super) fn command_ms(comment: &str, command: &str) -> Option<u64> {
-    let (_, after) = comment.rsplit_once(command)?;
-    let after = after.strip_prefix([' ', '\t', '\n', '\r'])?;
-    let (time, _) = after.split_once(']')?;
-    let (before, seconds) = match time.trim().rsplit_once(':') {
-        Some((before, seconds)) => (Some(before), seconds),
-        None => (None, time.trim()),
-    };
-    if before.is_some_and(|before| before.matches(':').count() > 1) {
-        return None;
+pub(super) fn command_ms<const N: usize>(comment: &str, command: &[u8; N]) -> Option<u64> {
+    let (time, _) = split_once(after_command(comment, command)?, b']')?;
+    time_ms(time.trim())
+}
+
+fn time_ms(time: &str) -> Option<u64> {
+    let mut parts = time.as_bytes().rsplit(|byte| *byte == b':');
+    let mut milliseconds = decimal_ms(parts.next()?)?;
+    for unit in [60_000, 3_600_000] {
+        if let Some(part) = parts.next() {
+            milliseconds = milliseconds.checked_add(unit * small_number(part)?)?;
+        }
     }
-    let mut minutes = 0;
-    for part in before.into_iter().flat_map(|before| before.split(':')) {
-        minutes = 60 * minutes + small_number(part)?;
-    }
-    Some(60_000 * minutes + decimal_ms(seconds)?)
+    if parts.next().is_none() { Some(milliseconds) } else { None }
 }
 
 /// Reads the time of an engine that a text begins with: the word `1.2s` or `15ms`.
@@ -31,32 +50,37 @@ pub(super) fn leading_time_ms(text: &str) -> Option<u64> {
     let end = text.find(|sign: char| sign.is_whitespace() || sign == ',').unwrap_or(text.len());
     let word = &text[..end];
     match word.strip_suffix("ms") {
-        Some(milliseconds) => decimal_ms(milliseconds).map(|thousand| thousand.div_ceil(1000)),
-        None => decimal_ms(word.strip_suffix('s')?),
+        Some(milliseconds) => {
+            decimal_ms(milliseconds.as_bytes()).map(|thousand| thousand.div_ceil(1000))
+        }
+        None => decimal_ms(word.strip_suffix('s')?.as_bytes()),
     }
 }
 
 /// Reads the increment of a time control of one period, `180+2` or `180`, in milliseconds.
 pub(super) fn increment_ms(time_control: &str) -> Option<u64> {
     let (base, increment) = time_control.split_once('+').unwrap_or((time_control, "0"));
-    decimal_ms(base).and(decimal_ms(increment))
+    decimal_ms(base.as_bytes()).and(decimal_ms(increment.as_bytes()))
 }
 
 /// Reads the time of a time control that gives each move the same time, `1/86400`, in milliseconds.
 pub(super) fn time_of_each_move_ms(time_control: &str) -> Option<u64> {
-    decimal_ms(time_control.strip_prefix("1/")?)
+    decimal_ms(time_control.strip_prefix("1/")?.as_bytes())
 }
 
 /// Reads the time that chess.com writes after a move in tenths of a second, `[%timestamp 25]`.
 pub(super) fn timestamp_ms(comment: &str) -> Option<u64> {
-    let (_, after) = comment.rsplit_once("[%timestamp ")?;
-    let (tenths, _) = after.split_once(']')?;
+    let (tenths, _) = split_once(after_command(comment, b"[%timestamp")?, b']')?;
     let tenths: u64 = Some(tenths.trim()).filter(|tenths| is_number(tenths))?.parse().ok()?;
     tenths.checked_mul(100)
 }
 
 /// Reads a number of seconds such as `12` or `1.25`.
-fn decimal_ms(seconds: &str) -> Option<u64> {
+fn decimal_ms(seconds: &[u8]) -> Option<u64> {
+    if let Some(seconds) = small_number(seconds) {
+        return Some(1000 * seconds);
+    }
+    let seconds = std::str::from_utf8(seconds).ok()?;
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
     if !is_number(whole) || !is_number(fraction) {
         return None;
@@ -66,8 +90,13 @@ fn decimal_ms(seconds: &str) -> Option<u64> {
 }
 
 /// Reads a whole number of at most six digits.
-fn small_number(text: &str) -> Option<u64> {
-    (is_number(text) && text.len() <= 6).then(|| text.parse().ok())?
+pub(super) fn small_number(digits: &[u8]) -> Option<u64> {
+    if !(1..=6).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, digit| {
+        if digit.is_ascii_digit() { Some(10 * number + u64::from(digit - b'0')) } else { None }
+    })
 }
 
 #[cfg(test)]
@@ -93,10 +122,11 @@ mod tests {
             ("[%clk 0:03:]", None),
             ("[%clk 0:x:03]", None),
             ("[%clk 99999999:03:00]", None),
+            ("[%clk 0:01:99999999999999999999]", None),
             ("[%clock 0:03:00]", None),
             ("0:03:00", None),
         ] {
-            assert_eq!(command_ms(comment, "[%clk"), milliseconds, "{comment}");
+            assert_eq!(command_ms(comment, b"[%clk"), milliseconds, "{comment}");
         }
     }
 

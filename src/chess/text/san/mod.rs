@@ -17,7 +17,7 @@ pub use quick::Token;
 pub(crate) use quick::quick;
 pub use read::find;
 pub use read::{MoveError, SanRead, parse};
-pub use write::{format, uci, without_marks};
+pub use write::{format, uci, without_marks, write_uci};
 
 /// Returns the texts of moves, sorted.
 #[cfg(test)]

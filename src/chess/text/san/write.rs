@@ -1,7 +1,7 @@
 //! Writer of moves.
 
 use crate::model::rules::{Move, Playable};
-use crate::model::{Role, San, Side, Square};
+use crate::model::{Position, Role, San, Side, Square};
 
 /// Writes the canonical SAN of a legal move, with check and mate marks.
 ///
@@ -41,12 +41,23 @@ pub(super) fn play(playable: &Playable, mv: Move) -> (San, Playable) {
 /// # Ok::<(), san::MoveError>(())
 /// ```
 pub fn uci(playable: &Playable, mv: Move) -> String {
-    let position = playable.position();
-    let to = match playable.castling_side(mv) {
-        Some(side) if !position.is_chess960() => side.targets(position.turn()).0,
-        _ => mv.to,
-    };
-    Move { to, ..mv }.to_string()
+    let mut text = Vec::with_capacity(5);
+    write_uci(playable.position(), mv, &mut text);
+    text.into_iter().map(char::from).collect()
+}
+
+/// Appends the text of [`uci`] for a legal move of a position.
+pub fn write_uci(position: &Position, mv: Move, out: &mut Vec<u8>) {
+    let us = position.turn();
+    let mut to = mv.to;
+    // Only a king that castles moves to a square of its own side.
+    if position.board().color(us).contains(to) && !position.is_chess960() {
+        let side = if to.file() > mv.from.file() { Side::King } else { Side::Queen };
+        to = side.targets(us).0;
+    }
+    out.extend_from_slice(&mv.from.to_ascii());
+    out.extend_from_slice(&to.to_ascii());
+    out.extend(mv.promotion.map(|role| role.letter().to_ascii_lowercase()));
 }
 
 /// Writes the SAN of a legal move without check and mate marks. Move ordinals are the places of
