@@ -11,7 +11,7 @@ use super::args::FormArgs;
 use super::comments::Comments;
 use super::outcome::Outcome;
 use super::output::{TableForm, check_other_name, create_file};
-use super::places::note_loss;
+use super::places::{self, note_loss};
 use super::terminal::{is_quiet, many, note, print_error, print_line, print_object, prints_json};
 use super::values;
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub(crate) struct Tally {
     pub(crate) rejected_games: u64,
     /// Records in damaged parts of archives.
     pub(crate) lost: u64,
-    /// Games cut short before an illegal move or by a comment that is not closed; not included in [`Tally::games`].
+    /// Games cut short before an illegal move or by a comment or variation that is not closed; not included in [`Tally::games`].
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
@@ -322,6 +322,18 @@ impl Diagnostics {
         self.player.iter_mut().for_each(|player| player.add(game));
     }
 
+    /// Notes text that the output does not have: that of a tag, or a column. Text in the file of repairs is not lost.
+    fn note_dropped(&self, warning: &Diagnostic) -> io::Result<()> {
+        let is_kept = self.kept_in_output == InOutput::Everything || self.deny_warnings;
+        let is_saved = self.repairs.is_some() && warning.repair.is_some();
+        if is_kept || is_saved || !drops_text(warning) {
+            return Ok(());
+        }
+        let save =
+            if warning.repair.is_some() { ", which --repairs FILE.tsv would save" } else { "" };
+        places::note_dropped([format!("text of {}{save}", warning.code)])
+    }
+
     /// Reports a warning, or the error of an item that was not read.
     pub(crate) fn report(&mut self, place: &Place, found: &Diagnostic) -> io::Result<()> {
         match found.severity {
@@ -342,6 +354,7 @@ impl Diagnostics {
                 write_field(file, &repair.after)?;
                 file.write_all(b"\n")?;
             }
+            self.note_dropped(warning)?;
         }
         Ok(!self.deny_warnings || warnings.is_empty())
     }
@@ -681,6 +694,19 @@ pub(crate) fn report_never_met<'f>(who: &str, fields: impl Iterator<Item = &'f F
             }
             None => note!("epdb: {who} has `{field}`"),
         }
+    }
+}
+
+/// True if a warning is about text that was dropped. A repair that keeps all letters and digits changes only the form.
+fn drops_text(warning: &Diagnostic) -> bool {
+    let letters = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    match warning.code {
+        codes::W_LINE_COLUMN | codes::W_SOURCE_TRAILING | codes::W_SOURCE_CHARSET => true,
+        codes::W_PGN_TAG | codes::W_PGN_TAGDUP | codes::W_PGN_TOKEN => {
+            let repair = warning.repair.as_ref();
+            repair.is_some_and(|repair| letters(&repair.before) > letters(&repair.after))
+        }
+        _ => false,
     }
 }
 

@@ -19,6 +19,7 @@ use super::diagnostics::Diagnostics;
 use super::obeyed;
 use super::outcome::Outcome;
 use super::output::{open_output_of, open_target};
+use super::places;
 use super::source::{Reading, SourceGame, Visited, are_games};
 use super::terminal::{many, note};
 
@@ -108,9 +109,13 @@ impl GameOutput {
 
     /// Completes the output and reports the omissions.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        if let Sink::Table(target) = &self.output {
+            self.losses += target.losses().games;
+        }
+        places::note_dropped(left_out(&self.losses))?;
         match self.output {
             Sink::Bytes(output) => output.finish()?,
-            Sink::Table(target) => self.losses += target.finish()?.games,
+            Sink::Table(target) => drop(target.finish()?),
         }
         report_losses(&self.losses);
         Ok(())
@@ -356,23 +361,20 @@ impl<'g> GameBytes<'g> {
 
 /// Reports the omissions in games.
 pub(crate) fn report_losses(losses: &GameLosses) {
+    left_out(losses).iter().for_each(|what| note!("epdb: {what}"));
+}
+
+/// The omissions in games, as text.
+fn left_out(losses: &GameLosses) -> Vec<String> {
     let GameLosses { tags, comments, nags, variations, escapes, characters } = *losses;
-    for (count, what) in [
-        (tags, "tag"),
-        (comments, "comment"),
-        (nags, "NAG"),
-        (variations, "variation"),
-        (escapes, "% line"),
-    ] {
-        match count {
-            0 => {}
-            1 => note!("epdb: 1 {what} left out"),
-            _ => note!("epdb: {count} {what}s left out"),
-        }
-    }
-    match characters {
-        0 => {}
-        1 => note!("epdb: 1 character written as ?"),
-        _ => note!("epdb: {characters} characters written as ?"),
-    }
+    let counts = [
+        (tags, "tag", "left out"),
+        (comments, "comment", "left out"),
+        (nags, "NAG", "left out"),
+        (variations, "variation", "left out"),
+        (escapes, "% line", "left out"),
+        (characters, "character", "written as ?"),
+    ];
+    let some = counts.into_iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, what, fate)| format!("{} {fate}", many(count, what))).collect()
 }

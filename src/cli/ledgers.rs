@@ -90,7 +90,7 @@ pub(crate) fn refuse_library(
     let name = name_of(file);
     let games: Vec<_> =
         games.iter().filter(|path| *path != file).map(|path| name_of(path)).collect();
-    let games = if games.is_empty() { "GAMES".to_string() } else { games.join(" ") };
+    let games = if (1..=3).contains(&games.len()) { games.join(" ") } else { "GAMES".into() };
     let advice = adding(&name, &games, &origin.settings);
     Err(Usage(format!("{name} is a library, which is not changed. To add games, {advice}")).into())
 }

@@ -306,7 +306,7 @@ Values
 
 Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
-  id ~ 'PATTERN'         some part of the text matches this regular expression
+  id ~ 'PATTERN'         some part of the text matches this regular expression; '(?i)wac' ignores case
   id in ['a', 'b']       the value is in the list
   'e4' in bm  am in bm   the move (SAN or coordinates), a move of am, or the first one of a line is in bm
   has(bm)                the record has the operation or tag

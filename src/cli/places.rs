@@ -113,6 +113,8 @@ struct Files {
     replaced: Option<(PathBuf, Identity)>,
     /// True if some data that was read is neither written nor saved.
     has_lost: bool,
+    /// Data that was read and that the output does not have, as text: `3 comments left out`.
+    dropped: BTreeSet<String>,
     /// For each input, the number of records or games that --where excludes, as text: `3 records`. They
     /// are not written.
     left_out: BTreeMap<Identity, String>,
@@ -144,6 +146,7 @@ impl Files {
             written: BTreeSet::new(),
             replaced: None,
             has_lost: false,
+            dropped: BTreeSet::new(),
             left_out: BTreeMap::new(),
             not_records: BTreeMap::new(),
             writes_games: false,
@@ -179,6 +182,9 @@ impl Files {
             format!(
                 "replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output"
             )
+        } else if !self.dropped.is_empty() && !is_forced {
+            let dropped = Vec::from_iter(self.dropped.iter().map(String::as_str)).join(", ");
+            format!("{path} would be replaced by less ({dropped}): name another output{or_force}")
         } else if let Some(records) = left_out {
             let keep =
                 if self.has_condition { "use --if instead, which keeps them, or " } else { "" };
@@ -454,6 +460,16 @@ pub(crate) fn note_left_out(input: &Path, count: u64, what: &str) -> io::Result<
 pub(crate) fn note_loss() -> io::Result<()> {
     let mut files = files();
     files.has_lost = true;
+    files.check()
+}
+
+/// Remembers that the output does not have all data of the inputs. `what` says for each kind how much is missing.
+///
+/// # Errors
+/// The run replaces an input without --force.
+pub(crate) fn note_dropped(what: impl IntoIterator<Item = String>) -> io::Result<()> {
+    let mut files = files();
+    files.dropped.extend(what);
     files.check()
 }
 

@@ -20,6 +20,7 @@ use super::diagnostics::Diagnostics;
 use super::ledgers;
 use super::outcome::Outcome;
 use super::output::open_target;
+use super::places;
 use super::source;
 use super::terminal::note;
 use epdb_library::kept_games::KeptGamesOf;
@@ -123,6 +124,9 @@ impl RecordOutput {
         match self.target.text_output().filter(|_| self.has_comments) {
             Some(output) => output.write_all(&block.text),
             None => {
+                if !block.text.trim_ascii().is_empty() {
+                    places::note_dropped(["comments not written".into()])?;
+                }
                 self.comments.drop(block);
                 Ok(())
             }
@@ -342,7 +346,9 @@ impl RecordOutput {
         }
         self.games.each(&mut |game| self.target.keep_game(game))?;
         self.target.set_about(self.about);
-        let losses = self.target.finish()?.records;
+        let losses = self.target.losses().records;
+        places::note_dropped(not_written(&losses))?;
+        self.target.finish()?;
         report_losses(&losses);
         Ok(Outcome::different_if(losses.salvaged_counters > 0))
     }
@@ -357,24 +363,28 @@ fn line_end(line: &[u8]) -> &[u8] {
 
 /// Reports data that a format cannot store.
 pub(crate) fn report_losses(losses: &Losses) {
-    let Losses {
-        operations,
-        counters,
-        salvaged_counters,
-        en_passant,
-        long_lines,
-        changed_operations,
-    } = *losses;
-    for (count, what) in [
-        (operations, "operations not written: the format cannot store them"),
-        (counters, "records written without their counters"),
+    not_written(losses).iter().for_each(|what| note!("epdb: {what}"));
+    let Losses { salvaged_counters, long_lines, changed_operations, .. } = *losses;
+    let findings = present([
         (salvaged_counters, "records written with other counters: theirs could not be read"),
-        (en_passant, "en passant squares not written"),
         (changed_operations, "operations written in another form for --compat"),
         (long_lines, "lines longer than 4095 bytes, which some readers reject"),
-    ] {
-        if count > 0 {
-            note!("epdb: {count} {what}");
-        }
-    }
+    ]);
+    findings.iter().for_each(|what| note!("epdb: {what}"));
+}
+
+/// Data that a format does not store, as text.
+fn not_written(losses: &Losses) -> Vec<String> {
+    let Losses { operations, counters, en_passant, .. } = *losses;
+    present([
+        (operations, "operations not written: the format cannot store them"),
+        (counters, "records written without their counters"),
+        (en_passant, "en passant squares not written"),
+    ])
+}
+
+/// The texts whose counts are not zero, with the counts.
+fn present(counts: [(u64, &str); 3]) -> Vec<String> {
+    let some = counts.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}")).collect()
 }

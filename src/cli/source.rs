@@ -693,6 +693,9 @@ impl<'r> Counter<'r> {
                 self.diagnostics.damaged(&place.source, damage)?;
                 return Ok(false);
             }
+            Item::Skipped { raw, is_game: true, .. } if raw.contains(&b'%') => {
+                places::note_dropped(["% lines after the last game left out".into()])?;
+            }
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {
                 tally.rejected += u64::from(!is_more);

@@ -308,6 +308,16 @@ pub(crate) fn many<N: fmt::Display + PartialEq + From<u8>>(count: N, noun: &str)
     format!("{count} {}", of_number(is_one, noun))
 }
 
+/// The names of files; of many, the first two and the number of the others.
+pub(crate) fn shortened(names: &[impl AsRef<str>]) -> String {
+    let shown = if names.len() > 3 { &names[..2] } else { names };
+    let mut text = shown.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if shown.len() < names.len() {
+        text += &format!(" and {} more", names.len() - shown.len());
+    }
+    text
+}
+
 /// A noun in the singular or the plural.
 pub(crate) fn of_number(is_one: bool, noun: &str) -> String {
     match noun.strip_suffix('y') {

@@ -26,6 +26,8 @@ pub(crate) struct GameFilter {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct AppliedFilter {
     pub(crate) filter: CellFilter,
+    /// The filter of listed games. Games have dates, also in a library that is not split by them.
+    pub(crate) of_games: CellFilter,
     /// The parameters that cannot be applied completely. If the library is split only by years, a
     /// month counts as its year.
     pub(crate) not_split: Vec<&'static str>,
@@ -111,7 +113,8 @@ impl AppliedFilter {
         splits: &Option<Vec<&'static str>>,
         tally: Option<&Tally>,
     ) -> AppliedFilter {
-        let mut applied = AppliedFilter { filter: asked, not_split: Vec::new() };
+        let mut applied = AppliedFilter { filter: asked, ..AppliedFilter::default() };
+        let CellFilter { since, until, .. } = applied.filter;
         let lacking = |filter: &CellFilter| match splits {
             Some(splits) => filter.asks_by().find(|name| !splits.contains(name)),
             None => tally.and_then(|tally| filter.not_told_apart(tally)),
@@ -119,6 +122,12 @@ impl AppliedFilter {
         while let Some(what) = lacking(&applied.filter) {
             applied.give_up(what);
         }
+        let excludes = |bound: &YearMonth| !says_all(*bound);
+        applied.of_games = CellFilter {
+            since: since.filter(excludes).or(applied.filter.since),
+            until: until.filter(excludes).or(applied.filter.until),
+            ..applied.filter.clone()
+        };
         applied
     }
 
@@ -253,6 +262,8 @@ mod tests {
         let none = by("reached 2");
         assert!(none.filter.is_empty());
         assert_eq!(none.not_split, ["since", "until", "speeds", "ratings"]);
+        let dates = CellFilter { since: asked.since, until: asked.until, ..CellFilter::default() };
+        assert_eq!(none.of_games, dates);
         assert!(none.check(false).is_ok() && none.check(true).is_err());
         let years = by("[2020 blitz] reached 2");
         assert_eq!(years.not_split, ["since", "ratings"]);

@@ -46,7 +46,7 @@ pub(crate) fn games(explorer: &Explorer, asked: &GamesQuery) -> Result<GamesAnsw
         let hint = if served.kept_games() == 0 { Some(NO_GAMES) } else { None };
         return Ok(GamesAnswer { hint, ..GamesAnswer::default() });
     };
-    let games = ListedGames::find(served, &kept, position, &found.applied.filter)?;
+    let games = ListedGames::find(served, &kept, position, &found.applied.of_games)?;
     let no_limit = usize::MAX;
     let recent = games.latest(no_limit, &[]);
     Ok(GamesAnswer { top: games.best(no_limit), recent, hint: None })

@@ -87,7 +87,7 @@ impl Served {
     }
 
     /// The properties by which the source's tallies are split, if known.
-    pub(crate) fn splits(&self) -> Option<Vec<&'static str>> {
+    pub fn splits(&self) -> Option<Vec<&'static str>> {
         self.settings().map(|settings| settings.names().collect())
     }
 

@@ -57,6 +57,16 @@ impl Date {
         Some(Date { days: first..=last })
     }
 
+    /// Parses the value of a tag for expressions. If only its year can be read, as in `2011.19.11`, the date is this
+    /// year. The tallies of libraries take such a value for no date, which their format prescribes.
+    pub fn from_tag(text: &[u8]) -> Option<Date> {
+        let year = || match text.split_at_checked(4)? {
+            (year, [b'.' | b'-' | b'/', ..]) => Date::parse(year).filter(|it| it.year().is_some()),
+            _ => None,
+        };
+        Date::parse(text).or_else(year)
+    }
+
     /// The year, if it is known.
     pub fn year(&self) -> Option<u32> {
         let first = self.first() / 10_000;
@@ -83,11 +93,13 @@ impl Date {
     /// use epdb_library::date::Date;
     /// assert_eq!(Date::archive_digits(b"1993.4.??"), "19930400");
     /// assert_eq!(Date::archive_digits(b"199?"), "19900000");
+    /// assert_eq!(Date::archive_digits(b"2011.19.11"), "20110000");
     /// assert_eq!(Date::archive_digits(b"soon"), "00000000");
     /// ```
     pub fn archive_digits(text: &[u8]) -> String {
         let text = match std::str::from_utf8(text) {
             Ok(date) if Date::parse(text).is_some() => date.replace('?', "0"),
+            Ok(date) if Date::from_tag(text).is_some() => date[..4].to_owned(),
             _ => String::new(),
         };
         let mut parts = text.split(['.', '-', '/']);
@@ -182,6 +194,18 @@ mod tests {
             "4.11.1992",
         ] {
             assert_eq!(Date::parse(text.as_bytes()), None, "{text}");
+        }
+        for (text, year) in [
+            ("2011.19.11", Some(2011)),
+            ("2023-02-29", Some(2023)),
+            ("2008.Oct.7", Some(2008)),
+            ("201?.13.01", None),
+            ("20111119", None),
+            ("4.11.1992", None),
+        ] {
+            let date = Date::from_tag(text.as_bytes());
+            assert_eq!(date.as_ref().and_then(Date::year), year, "{text}");
+            assert_eq!(date.and_then(|date| date.month()), None, "{text}");
         }
     }
 }

@@ -229,6 +229,11 @@ fn is_written(opcode: &Opcode) -> bool {
 }
 
 impl Field {
+    /// Whether the field is a tag that names players.
+    pub(super) fn is_of_players(&self) -> bool {
+        matches!(self, Field::Tag(tag) | Field::TagOrOperation(tag, _) if tag.is_of_players())
+    }
+
     /// Parses the name of a field. It is one of [`BUILTIN_FIELDS`], an opcode of the standard or of analysis,
     /// `uci(OPCODE)`, `ce:white`, `eval:white`, `op(OPCODE)` or `tag(NAME)`. A name that begins with a
     /// capital letter is a tag of a game or a private opcode.
@@ -728,6 +733,9 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
         is_opcode && nearest.is_some_and(|near| standard_opcodes().any(|it| it == near));
     let near = match nearest {
         Some(near) => format!("did you mean `{near}`?"),
+        None if name.eq_ignore_ascii_case("player") => {
+            "the players are `White` and `Black`; `epdb search --player NAME` finds a player with either side".into()
+        }
         None => "`epdb help where` lists the fields".into(),
     };
     match (is_tag, is_opcode) {
@@ -782,7 +790,8 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
     if name.len() > 2 * Opcode::MAX_LEN {
         return None;
     }
-    known.filter(|known| is_near(known)).min_by_key(|known| distance(known))
+    let other_case = |known: &str| known.eq_ignore_ascii_case(name);
+    known.filter(|known| is_near(known)).min_by_key(|known| (!other_case(known), distance(known)))
 }
 
 /// The letters of a name in alphabetical order.

@@ -57,7 +57,7 @@ impl TagName {
                 Number::parse(&text).map_or(Value::Missing, Value::Number)
             }
             (Type::Date, Value::Word(Cow::Borrowed(text)) | Value::Text(Cow::Borrowed(text))) => {
-                Date::parse(text).map_or(Value::Missing, |date| Value::Date(text, date))
+                Date::from_tag(text).map_or(Value::Missing, |date| Value::Date(text, date))
             }
             (Type::Date, _) => Value::Missing,
             (Type::Text, Value::Word(text)) => Value::Text(text),
@@ -128,6 +128,8 @@ enum Nearness {
     Surname,
     /// The same surname and initial.
     Initial,
+    /// The same letters and digits.
+    Form,
 }
 
 impl PlayerSearch {
@@ -183,7 +185,7 @@ impl PlayerSearch {
     /// A message about other names that differ from that of the player only by given names, case, accents or
     /// punctuation; `None` without such names, or if no game has the player.
     pub fn others(&self) -> Option<String> {
-        let near = self.near.iter().filter(|(_, (nearness, _))| *nearness == Nearness::Initial);
+        let near = self.near.iter().filter(|(_, (nearness, _))| *nearness >= Nearness::Initial);
         let mut near: Vec<_> = near.map(|(name, (_, games))| (Reverse(*games), name)).collect();
         if !self.is_found || near.is_empty() {
             return None;
@@ -226,6 +228,12 @@ impl PlayerSearch {
 fn nearness(wanted: &str, name: &str) -> Option<Nearness> {
     /// Minimum likeness of letters, in thousandths.
     const LIKE: u16 = 800;
+    let letters = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    if letters(wanted) == letters(name) {
+        return Some(Nearness::Form);
+    }
     let surname = folded_surname(wanted);
     if !surname.is_empty() && surname == folded_surname(name) {
         let has_initial = folded_name(wanted) == folded_name(name);
@@ -276,7 +284,8 @@ impl<'a> Tags<'a> {
     /// The value of the tag `Date`, or of `UTCDate` if only `UTCDate` has a year.
     pub(super) fn date(&self) -> Option<&'a [u8]> {
         let dates = ["Date", "UTCDate"].map(|name| self.text(name));
-        let has_year = |text: &&[u8]| Date::parse(text).is_some_and(|date| date.year().is_some());
+        let has_year =
+            |text: &&[u8]| Date::from_tag(text).is_some_and(|date| date.year().is_some());
         dates.into_iter().flatten().find(has_year).or(dates[0])
     }
 
@@ -285,7 +294,7 @@ impl<'a> Tags<'a> {
     }
 
     pub(super) fn part_of_date(&self, part: fn(&Date) -> Option<u32>) -> Value<'a> {
-        let part = self.date().and_then(Date::parse).and_then(|date| part(&date));
+        let part = self.date().and_then(Date::from_tag).and_then(|date| part(&date));
         part.map_or(Value::Missing, |part| Value::whole(part.into()))
     }
 

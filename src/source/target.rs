@@ -521,6 +521,12 @@ impl Target {
         }
     }
 
+    /// The losses so far.
+    #[doc(hidden)]
+    pub const fn losses(&self) -> &TargetLosses {
+        &self.lost
+    }
+
     /// Completes the file and returns the losses.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Games with an impossible move, or a comment that is not closed, are cut short before it, counted separately, and kept
-//! whole by `--rejects`.
+//! Games with an impossible move, or a comment or a variation that is not closed, are cut short before it, counted
+//! separately, and kept whole by `--rejects`.
 
 use crate::scratch::{Done, Scratch};
 
@@ -76,6 +76,30 @@ fn a_comment_that_is_not_closed_cuts_the_game_short() {
     for text in [format!("{{open\n\n[Event \"?\"]\n{WHOLE}"), format!("{WHOLE}{{open")] {
         let scratch = Scratch::with("g.pgn", text);
         assert_eq!(scratch.run(&["convert", "g.pgn", "out.pgn"]).status, 0);
+    }
+}
+
+/// A variation that is not closed may have taken in the rest of the main line.
+#[test]
+fn a_variation_that_is_not_closed_cuts_the_game_short() {
+    for (moves, kept) in [
+        (
+            "1. e4 e5 2. Nf3 (2. f4 exf4 2... Nc6 3. Bb5 1-0",
+            "1. e4 e5 2. Nf3 (2. f4 exf4 {2... Nc6 3. Bb5}) 1-0",
+        ),
+        ("1. e4 e5 (1... c5 (1... c6) 2. Nf3", "1. e4 e5 (1... c5 (1... c6) 2. Nf3) 1-0"),
+        ("1. e4 (1. d4 (1. c4) 1... e5 2. Nf3 1-0", "1. e4 (1. d4 (1. c4) 1... e5 2. Nf3) 1-0"),
+    ] {
+        let open = format!("[White \"C\"]\n[Result \"1-0\"]\n\n{moves}\n\n");
+        let scratch = Scratch::with("g.pgn", format!("{open}[Event \"?\"]\n{WHOLE}"));
+        let done = scratch.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
+        assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
+        let column = moves.find('(').unwrap_or_default() + 1;
+        let told =
+            format!("g.pgn:4:{column}: warning[W-PGN-TRUNCATED]: the variation is not closed");
+        assert!(done.err.contains(&told), "{moves}: {}", done.err);
+        assert_eq!(scratch.text("r.pgn"), open, "{moves}");
+        assert!(scratch.text("out.pgn").contains(kept), "{moves}: {}", scratch.text("out.pgn"));
     }
 }
 

@@ -166,7 +166,7 @@ fn rows_are_sorted_and_filtered() {
     assert_eq!(moves(&["--min-games", "2"]), "e4");
     let text = explore(&scratch, &["lib.epa", "-n", "1"]).out;
     assert!(text.contains("2 more moves"), "{text}");
-    assert!(text.starts_with(&format!("{START}\n4 games, reached by 4\n")), "{text}");
+    assert!(text.starts_with(&format!("{START}\nreached by 4 games, 4 moves played\n")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("Σ") && line.contains("100.0%")), "{text}");
 }
 

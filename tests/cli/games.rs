@@ -449,6 +449,8 @@ fn games_are_deduped_and_split() {
     let done = scratch.run(&["split", "--lines", "4", "g.pgn", "-o", "p%d.pgn"]);
     assert_eq!(done.err, "epdb: 4 games to p1.pgn\nepdb: 2 games to p2.pgn\n");
     assert_eq!(scratch.text("p1.pgn") + &scratch.text("p2.pgn"), all);
+    let done = scratch.run(&["split", "--lines", "6", "g.pgn", "-o", "p%d.pgn"]);
+    assert!(done.err.contains("left of an earlier split: 1 file, from p2.pgn on"), "{}", done.err);
     let done = scratch.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
     assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 game to by-E%2F2001.pgn\n");
     assert_eq!(scratch.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
@@ -538,6 +540,8 @@ fn an_unknown_name_is_reported_once() {
     let done = scratch.run(&["table", "a.epd", "--columns", "fe"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
     assert!(done.err.contains("unknown field `fe`: did you mean `fen`?"), "{}", done.err);
+    let done = scratch.run(&["sort", "t.pgn", "--by", "date"]);
+    assert!(done.err.contains("did you mean `Date`?"), "{}", done.err);
     let done = scratch.run(&["filter", "t.pgn", "--where", "Whte ~ 'x'"]);
     assert!(done.status == 2 && done.err.contains("did you mean `White`?"), "{}", done.err);
 }

@@ -135,7 +135,7 @@ fn moves_of_a_library_without_an_answer_are_reported() {
         scratch.run(&["tally", "games.pgn", "-o", name]);
         let call = ["repertoire", "lines.pgn", "--side", "white", "--against", name];
         let done = scratch.run(&call);
-        let part = "\nWithout an answer: 1 move; 50.0 % of the games are covered\n\
+        let part = "\nWithout an answer: 1 move; 50.0 % of games are covered, if White plays all candidates equally often\n\
                     \x20   games    share  line\n\
                     \x20       2   50.0 %  1. e4 c6\n";
         assert!(done.out.contains(part) && done.status == 0, "{}", done.out);

@@ -866,6 +866,49 @@ fn an_input_is_not_replaced_by_some_of_its_records() {
     assert!(done.status == 0 && scratch.text("g.pgn").is_empty(), "{}", done.err);
 }
 
+/// An option or a repair that drops data of an input needs --force, or another place for the data.
+#[test]
+fn an_input_is_not_replaced_by_less() {
+    const TAGS: &str = "[White \"a\"]\n[White \"b\"]\n[Foo bar]\n\n1. e4 *\n";
+    const NOTES: &str = "[Event \"x\"]\n[ECO \"C20\"]\n\n1. e4 {good} (1. d4) e5 $1\n%x\n1-0\n";
+    const LINES: &str = "# a comment\n4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; hmvc 3; fmvn 9;\n";
+    for (name, text, args, told) in [
+        ("a.pgn", NOTES, &["convert", "a.pgn", "a.pgn", "--reduced"][..], "1 comment left out"),
+        ("a.pgn", NOTES, &["sort", "a.pgn", "-o", "a.pgn"], "(1 % line left out)"),
+        ("a.pgn", "1. e4 *\n%x\n", &["convert", "a.pgn", "a.pgn"], "% lines after the last game"),
+        (
+            "a.pgn",
+            TAGS,
+            &["convert", "a.pgn", "a.pgn", "--rejects", "r"],
+            "W-PGN-TAGDUP, which --repairs",
+        ),
+        ("a.epd", LINES, &["normalize", "a.epd", "-o", "a.epd", "--format", "fen"], "1 operation"),
+        (
+            "a.epd",
+            LINES,
+            &["convert", "a.epd", "a.epd", "--compat", "python-chess"],
+            "comments not written",
+        ),
+        (
+            "a.epd",
+            LINES,
+            &["normalize", "a.epd", "-o", "a.epd", "--counters", "drop"],
+            "without their counters",
+        ),
+    ] {
+        let scratch = Scratch::with(name, text);
+        let done = scratch.run(args);
+        assert!(done.status == 2 && done.err.contains(told), "{args:?}: {}", done.err);
+        assert!(done.err.contains("would be replaced by less"), "{args:?}: {}", done.err);
+        assert_eq!((scratch.text(name).as_str(), scratch.names().len()), (text, 1), "{args:?}");
+        let done = scratch.run(&[args, &["--force"]].concat());
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    }
+    let scratch = Scratch::with("a.pgn", TAGS);
+    let done = scratch.run(&["convert", "a.pgn", "a.pgn", "--repairs", "r.tsv"]);
+    assert!(done.status == 0 && scratch.text("r.tsv").contains("[Foo bar]"), "{}", done.err);
+}
+
 /// What is left of an archive that is cut is not replaced without a word.
 #[test]
 fn a_damaged_archive_is_replaced_only_by_force() {

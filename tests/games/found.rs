@@ -166,7 +166,7 @@ fn the_rest_of_a_variation_becomes_a_comment() {
         assert_game(text, movetext, &[&format!("W-PGN-VARIATION {repair}")]);
     }
     // The game ends in it.
-    let told = ["W-PGN-VARIATION d4 > {d4}", "W-PGN-RAV  > )"];
+    let told = ["W-PGN-VARIATION d4 > {d4}", "W-PGN-TRUNCATED  > )"];
     assert_game("1. e4 (1. d4 d4 1-0", "1. e4 (1. d4 {d4}) 1-0", &told);
     let games = lenient("1. e4 (1. d4 d4\n\n[Event \"x\"]\n\n1. d4 *");
     assert_eq!(games[0].0, "[Result *] 1. e4 (1. d4 {d4}) *");

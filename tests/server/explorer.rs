@@ -387,6 +387,25 @@ fn filters_choose_games_of_a_split_library() {
 }
 
 #[test]
+fn listed_games_obey_dates_also_if_the_library_is_not_split() {
+    let scratch = library(&[]);
+    let running = serve(&scratch);
+    let games = |query: &str| {
+        let answer = running.get(query).json();
+        let lists =
+            ["topGames", "recentGames"].map(|name| answer[name].as_array().map_or(0, Vec::len));
+        lists[0] + lists[1]
+    };
+    for (query, count) in
+        [("since=2020", 2), ("until=2019", 1), ("since=1952&until=3000", 3), ("since=2021", 0)]
+    {
+        assert_eq!(games(&format!("/lichess?{query}")), count, "{query}");
+    }
+    let told = "not split, so since, until, speeds, ratings change no count: `epdb tally --by year,speed,rating`";
+    assert!(running.log().contains(told), "{}", running.log());
+}
+
+#[test]
 fn filters_that_cannot_be_done_are_named_or_refused() {
     let scratch = library(&["--by", "year"]);
     let running = serve(&scratch);

@@ -632,7 +632,7 @@ codes! {
     W_PGN_RAV "W-PGN-RAV"
         "a variation with a bracket too many or too few, or without moves",
         "repaired as the message says",
-        "1. e4 (1. d4 *",
+        "1. e4 (1. d4)) *",
         "check whether the moves are where they belong";
     W_PGN_NAG "W-PGN-NAG"
         "an unusual NAG, or a sign of printed annotation in place of a NAG",
@@ -670,10 +670,10 @@ codes! {
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "an impossible move that is not the first move of a game, or a comment after a move that is not closed",
+        "an impossible move that is not the first move of a game, or a comment after a move or a variation that is not closed",
         "the game is cut short: the moves before it are kept, the rest as a comment",
         "1. e4 e5 2. Ke3 *",
-        "correct the move or close the comment: the text after it is not part of the game";
+        "correct the move, or close the comment or the variation: the text after it is not part of the game";
     E_PGC_TRUNC "E-PGC-TRUNC"
         "the input ends inside a record",
         REFUSED,

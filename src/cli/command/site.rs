@@ -9,7 +9,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::CommandSink;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
-use crate::cli::terminal::{many, note};
+use crate::cli::terminal::{many, note, shortened};
 use crate::cli::values::{self, word_of};
 use epdb_archive::About;
 use epdb_base::new_file::NewFile;
@@ -152,7 +152,10 @@ impl Args {
         let records = many(library.records, "record");
         match &library.origin {
             Some(origin) => {
-                note!("{name}: public: {records}, results of {}", many(origin.games(), "game"))
+                note!("{name}: public: {records}, results of {}", many(origin.games(), "game"));
+                let files: Vec<&str> =
+                    origin.sources.iter().map(|source| source.name.as_str()).collect();
+                note!("{name}: public: the names of the counted files: {}", shortened(&files));
             }
             None => note!("{name}: public: {records}, with their operations"),
         }

@@ -278,6 +278,7 @@ fn by_ratio(
         count += 1;
         parts.get_mut(part_of(number, &ratio.0)).context("a part of the ratio")?.write(unit)
     })?;
+    note_older(args, ratio.0.len() as u64);
     parts.into_iter().try_fold(Outcome::Done, |outcome, part| Ok(outcome.and(part.finish()?)))
 }
 
@@ -302,7 +303,18 @@ fn by_lines(
         }
         part.write(unit)
     })?;
+    note_older(args, part.number);
     Ok(outcome.and(part.finish()?))
+}
+
+/// Reports files of an earlier split into more parts.
+fn note_older(args: &Args, parts: u64) {
+    let name = |number| args.output.write(number, &[]);
+    let older = (parts + 1..).take_while(|number| Path::new(&name(*number)).exists()).count();
+    if older > 0 {
+        let first = name(parts + 1);
+        note!("epdb: left of an earlier split: {}, from {first} on", many(older as u64, "file"));
+    }
 }
 
 /// Sorts by the values of the fields, so that one file is written at a time.

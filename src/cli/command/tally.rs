@@ -267,6 +267,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sink = &mut CommandSink::new(&args.read, &mut diagnostics, "sorting positions", MANY_PLIES);
     let (counts, merged) = job.run(&args.output, target, sink)?;
     report(args.output.display(), &counts, &merged);
+    if counts.games == 0 {
+        note!("{}: no game was counted, so the library is empty", args.output.display());
+    }
     if args.json {
         let file = args.output.display().to_string();
         let mut out = open_output(None)?;

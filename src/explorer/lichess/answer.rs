@@ -44,7 +44,8 @@ pub(super) fn answer_query(
     let shown = Shown { opening, ..Shown::new(&explored, &explorer.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = if question.wants_games() { kept_games::listed(&records) } else { None };
-    let games = listed.map(|listed| ListedGames::find(served, &listed, position, &applied.filter));
+    let cells = &applied.of_games;
+    let games = listed.map(|listed| ListedGames::find(served, &listed, position, cells));
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());

@@ -19,9 +19,9 @@
 //!
 //! Empty and unknown parameters are ignored, and so is an access token. The answer is
 //! [`PositionObject`](epdb_library::explore::object::PositionObject) with lists of games. If the library is
-//! not split by a filter, the filter is not applied; `notSplit` and the header `X-Epdb-Not-Split` name it. With
-//! `strict`, the request is refused. Errors are plain text with the status 400, or 404 if a library or a game
-//! does not exist. The opening name of a position is the last name on its line.
+//! not split by a filter, the filter is not applied; `notSplit` and the header `X-Epdb-Not-Split` name it. Listed
+//! games obey dates all the same. With `strict`, the request is refused. Errors are plain text with the status 400,
+//! or 404 if a library or a game does not exist. The opening name of a position is the last name on its line.
 
 mod answer;
 mod object;

@@ -43,6 +43,39 @@ fn one_position_makes_all_terms_true() {
 }
 
 #[test]
+fn a_date_with_a_wrong_month_has_its_year() {
+    let swapped = game("[Date \"2011.19.11\"] 1. e4 *");
+    for (expression, ply) in [
+        ("year == 2011", Some(0)),
+        ("month > 0", None),
+        ("Date >= '2011' and Date < '2012'", Some(0)),
+    ] {
+        assert_eq!(first_match(expression, &swapped), ply, "{expression}");
+    }
+}
+
+#[test]
+fn hints_say_what_may_be_meant() {
+    let queens = game(QUEENS);
+    for (expression, hint) in [
+        ("White ~ 'ann'", "White ~ '(?i)ann'"),
+        ("White == 'An'", "White ~ '^An'"),
+        ("last(pieces < 31) and check", "last(A && B)"),
+        ("White ~ 'Ann'", ""),
+        ("last(pieces < 31 and check) and White == 'Ann'", ""),
+        ("never(mate) and check", ""),
+    ] {
+        let parsed = Expression::parse(expression).unwrap();
+        parsed.first_match(&queens, &Place::new("games.pgn", At::Game(1)));
+        let found = parsed.hint().unwrap_or_default();
+        assert!(
+            found.contains(hint) && found.is_empty() == hint.is_empty(),
+            "{expression}: {found}"
+        );
+    }
+}
+
+#[test]
 fn moves_are_those_that_the_position_plays_next() {
     let queens = game(QUEENS);
     assert!(Expression::parse("line('xd5')").is_err());

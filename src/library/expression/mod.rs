@@ -88,11 +88,17 @@ pub struct Expression {
     refusals: Arc<Refusals>,
     /// Advice if nothing matches.
     name_hint: Option<Arc<str>>,
+    /// True if a term about any position is beside one about the first or the last position.
+    is_beside_end: bool,
     notes: Arc<Notes>,
     /// The tags and private opcodes in the expression. A flag for each is true once a record has
     /// had it. Clones share this list.
     private: Arc<[(Field, AtomicBool)]>,
 }
+
+/// Advice about terms beside first(...) or last(...).
+const BESIDE_END: &str = "a term outside of first(...) and last(...) holds if any position of the game has it; \
+     last(A && B) asks both of the last one";
 
 /// The reasons why an expression cannot select records, or cannot select games.
 #[derive(Debug, Default)]
@@ -147,10 +153,8 @@ impl Expression {
             let message = "too many combinations of terms about one position and about whole games";
             ExpressionError { column: 1, message: message.into() }
         })?;
-        let name_hint = root.compared_name().map(|(tag, name)| {
-            let name = String::from_utf8_lossy(name);
-            format!("{tag} == '{name}' compares whole names; {tag} ~ '^{name}' finds names that begin like this")
-        });
+        let name_hint = root.name_hint();
+        let is_beside_end = root.has_end_terms() && root.has_position_terms();
         let mut fields = Vec::new();
         root.fields(&mut fields);
         let is_of_place = fields.iter().any(Field::is_of_place);
@@ -165,6 +169,7 @@ impl Expression {
             is_of_place,
             refusals: Arc::new(refusals),
             name_hint: name_hint.map(Arc::from),
+            is_beside_end,
             notes: Arc::default(),
             private,
         })
@@ -282,11 +287,16 @@ impl Expression {
         unmet.filter(move |_| is_known).map(|(field, _)| field)
     }
 
-    /// Advice about a player's name, if records or games were looked at and none matched.
+    /// Advice after records or games were looked at: about a player's name if none matched, and about terms that may
+    /// be meant for the last position of a game.
     pub fn hint(&self) -> Option<&str> {
         let Notes { has_read, has_matched, .. } = &*self.notes;
-        let is_vain = has_read.load(Relaxed) && !has_matched.load(Relaxed);
-        self.name_hint.as_deref().filter(|_| is_vain)
+        if !has_read.load(Relaxed) {
+            return None;
+        }
+        let is_vain = !has_matched.load(Relaxed) && self.never_met().next().is_none();
+        let name_hint = self.name_hint.as_deref().filter(|_| is_vain);
+        name_hint.or(self.is_beside_end.then_some(BESIDE_END))
     }
 
     /// True if some records were excluded by their positions, so that their other fields are not known.

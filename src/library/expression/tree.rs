@@ -153,17 +153,36 @@ impl Test {
         }
     }
 
-    /// The first name that a tag of players is compared with, and the tag.
-    pub(super) fn compared_name(&self) -> Option<(&Field, &[u8])> {
+    /// Advice about the first name that a tag of players is compared with.
+    pub(super) fn name_hint(&self) -> Option<String> {
         match self {
-            Test::Or(tests) | Test::And(tests) => tests.iter().find_map(Test::compared_name),
-            Test::Compare(Term::Field(field), Comparison::Equal, Term::Text(name)) => match field {
-                Field::Tag(tag) | Field::TagOrOperation(tag, _) if tag.is_of_players() => {
-                    Some((field, name))
-                }
-                _ => None,
-            },
+            Test::Or(tests) | Test::And(tests) => tests.iter().find_map(Test::name_hint),
+            Test::Compare(Term::Field(field), Comparison::Equal, Term::Text(name))
+                if field.is_of_players() =>
+            {
+                let name = String::from_utf8_lossy(name);
+                Some(format!(
+                    "{field} == '{name}' compares whole names; {field} ~ '^{name}' finds names that begin like this"
+                ))
+            }
+            Test::Matches(Term::Field(field), pattern)
+                if field.is_of_players() && !pattern.as_str().starts_with("(?i)") =>
+            {
+                Some(format!(
+                    "`~` tells capitals from small letters; {field} ~ '(?i){pattern}' does not"
+                ))
+            }
             _ => None,
+        }
+    }
+
+    /// Whether a term is about the first or the last position of a game.
+    pub(super) fn has_end_terms(&self) -> bool {
+        match self {
+            Test::OfGame(term) => matches!(**term, GameTerm::First(_) | GameTerm::Last(_)),
+            Test::Or(tests) | Test::And(tests) => tests.iter().any(Test::has_end_terms),
+            Test::Not(test) => test.has_end_terms(),
+            _ => false,
         }
     }
 

@@ -172,8 +172,8 @@ impl Repertoire {
 pub struct Coverage {
     /// Moves without an answer, the most frequent first.
     pub unanswered: Vec<Finding>,
-    /// The share of the games in which the repertoire answers every move that was played; `None` if
-    /// the library has none of the positions.
+    /// The share of the games in which the repertoire answers every move that was played, if `side` plays each
+    /// candidate of a position equally often; `None` if the library has none of the positions.
     pub share: Option<f64>,
 }
 
@@ -221,7 +221,9 @@ impl Repertoire {
         let has_games = played.values().any(|moves| !moves.is_empty());
         let root = paths.reached().first();
         let lost = root.map(|&root| self.lost(root, side, &played)).unwrap_or_default();
-        let lost_share = lost.values().sum::<f64>();
+        let share = 1.0 - lost.values().sum::<f64>();
+        // A sum of rounded shares may be a little less or more than 1.
+        let share = if share < 1e-9 { 0.0 } else { share };
         let mut unanswered = Vec::new();
         for &node in paths.reached().iter().filter(|&&node| self.goes_on(node)) {
             let gaps = played.get(&node).into_iter().flatten();
@@ -235,7 +237,7 @@ impl Repertoire {
             }
         }
         unanswered.sort_by_key(|finding| Reverse(finding.games));
-        Coverage { unanswered, share: has_games.then_some(1.0 - lost_share) }
+        Coverage { unanswered, share: has_games.then_some(share) }
     }
 
     fn goes_on(&self, node: Node) -> bool {

@@ -236,7 +236,7 @@ class Written:
     """Counts of a file that was written.
 
     `rejected` has the lines and games that could not be read, with `on_error="skip"`. `cut_short` counts
-    games cut short by an illegal move or an open comment, and `warnings` counts warnings by code.
+    games cut short by an illegal move or an open comment or variation, and `warnings` counts warnings by code.
     """
 
     records: int

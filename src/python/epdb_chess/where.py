@@ -21,7 +21,7 @@ Values
 
 Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
-  id ~ 'PATTERN'         some part of the text matches this regular expression
+  id ~ 'PATTERN'         some part of the text matches this regular expression; '(?i)wac' ignores case
   id in ['a', 'b']       the value is in the list
   'e4' in bm             the move is in bm; write SAN or coordinates, with or without check marks
   am in bm  pv in bm     a move of am, or the first move of the line pv, is in bm

@@ -76,6 +76,7 @@ impl Sources {
                 begins(spec);
                 let watched = Arc::new(Watched::open(spec, memory_bytes)?);
                 note_unkept(&watched.served());
+                note_not_split(&watched.served());
                 self.watch(&watched)?;
                 Ok(watched)
             }
@@ -145,6 +146,23 @@ fn note_unkept(served: &Served) {
     let counted = served.origin().map_or(0, |origin| origin.games());
     if 0 < kept && kept < counted {
         tracing::info!(source, kept, counted, "only the games that it keeps are searched");
+    }
+}
+
+/// Reports the filters of a request that change nothing, because the library is not split by them.
+fn note_not_split(served: &Served) {
+    let Some(splits) = served.splits() else { return };
+    let filters = [("year", "since, until"), ("speed", "speeds"), ("rating", "ratings")];
+    let lacking = filters.into_iter().filter(|(split, _)| !splits.contains(split));
+    let (by, ignored): (Vec<_>, Vec<_>) = lacking.unzip();
+    if !by.is_empty() {
+        let source = served.name();
+        let ignored = ignored.join(", ");
+        let by = by.join(",");
+        tracing::info!(
+            source,
+            "not split, so {ignored} change no count: `epdb tally --by {by}` splits, --strict refuses"
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::cli::board::{self, BoardStyle};
 use crate::cli::columns;
 use crate::cli::output::open_page;
-use crate::cli::terminal::{Letters, Lines, wants_color};
+use crate::cli::terminal::{Letters, Lines, many, wants_color};
 use epdb_chess::model::{Color, GameCounts, Operation, San};
 use epdb_library::explore::object::Shown;
 use epdb_library::explore::{Explored, MoveRow, ParentRow, performance, score_of};
@@ -388,7 +388,12 @@ pub(super) fn add_head(shown: &Shown<'_>, out: &mut String) {
         *out += &format!("{}\n", shown_name(name));
     }
     *out += &match (&explored.games, explored.weight) {
-        (Some(games), _) => format!("{} games, reached by {}\n\n", games.games(), games.reached),
+        // A game that repeats the position may play several moves here.
+        (Some(games), _) => format!(
+            "reached by {}, {} played\n\n",
+            many(games.reached, "game"),
+            many(games.games(), "move")
+        ),
         (None, Some(weight)) => format!("of an opening book, all weights {weight}\n\n"),
         (None, None) => "no tally\n\n".to_string(),
     };

@@ -163,7 +163,10 @@ fn heading(report: &Report, part: Part, count: usize) -> String {
         Part::Unanswered => {
             let share = report.coverage.as_ref().and_then(|Coverage { share, .. }| *share);
             let share = match share {
-                Some(share) => format!("{:.1} % of the games are covered", 100.0 * share),
+                Some(share) => format!(
+                    "{:.1} % of games are covered, if {own} plays all candidates equally often",
+                    100.0 * share
+                ),
                 None => "the library has none of the positions".to_string(),
             };
             format!("Without an answer: {}; {share}", many(count, "move"))
@@ -260,7 +263,7 @@ struct Summary {
     from_set_up: Option<usize>,
     marked: usize,
     behind_marked: usize,
-    /// Share of the games of the library that the repertoire covers.
+    /// Share of the games that the repertoire covers; see [`Coverage`].
     #[serde(skip_serializing_if = "Option::is_none")]
     covered: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::cli::columns;
+use crate::cli::terminal::note;
 use epdb_library::search::{ResultsObject, TotalsObject};
 
 /// Maximum number of groups of each kind that have their own rows.
@@ -14,7 +15,13 @@ pub(super) fn write(totals: &TotalsObject, out: &mut impl Write) -> anyhow::Resu
         "white" => ["", totals.of, "White wins", "draws", "Black wins", "unknown", "White score"],
         _ => ["", totals.of, "wins", "draws", "losses", "unknown", "score"],
     };
-    Ok(columns::write_columns(&names, &rows(totals), |column| column == 0, out)?)
+    columns::write_columns(&names, &rows(totals), |column| column == 0, out)?;
+    if totals.side == "pattern" {
+        note!(
+            "epdb: wins and losses are those of the side that has White's part in the expression"
+        );
+    }
+    Ok(())
 }
 
 /// All games, then the most frequent groups of each kind in their order, and the sum of the others.

@@ -34,7 +34,8 @@ pub struct GameRead<'a> {
     /// ends before that move, unless [`PgnReadOptions::truncate`] has it refused. The next game can be read even
     /// after an error.
     pub game: Result<&'a Game, Finding>,
-    /// True if the game was cut short: before a move that cannot be played, or by a comment that is not closed.
+    /// True if the game was cut short: before a move that cannot be played, or by a
+    /// comment or a variation that is not closed.
     pub is_cut_short: bool,
     /// Repairs and doubts.
     pub warnings: &'a [Finding],
@@ -78,6 +79,8 @@ pub struct GameReader<R> {
     roster_ended: usize,
     /// Place of the last move number.
     number_at: usize,
+    /// Place of the last variation of the main line.
+    variation_at: usize,
     /// True if the rest of the main line has become a comment.
     is_truncated: bool,
     /// True if the game declares a start other than the start array but does not give it.
@@ -109,6 +112,7 @@ impl<R: Read> GameReader<R> {
             after_blank_line: false,
             roster_ended: 0,
             number_at: 0,
+            variation_at: 0,
             is_truncated: false,
             assumes_start: false,
             in_long_game: false,

@@ -113,6 +113,9 @@ impl<R: Read> GameReader<R> {
     }
 
     pub(super) fn begin_variation(&mut self, at: usize) -> Result<(), Stop> {
+        if self.builder.depth() == 0 {
+            self.variation_at = at;
+        }
         self.source.at += 1;
         match self.builder.begin_variation() {
             Err(BuildError::VariationPlace) => {

@@ -90,22 +90,37 @@ impl<R: Read> GameReader<R> {
     pub(super) fn finish(&mut self, marker: Option<Ending>) -> Result<(), Stop> {
         let at = self.source.at;
         self.begin_movetext()?;
-        if self.builder.depth() > 0 {
-            let message = "the game ends inside a variation; closed";
-            self.repair(RAV, at..at, ")".repeat(self.builder.depth()), message)?;
+        self.close_variations(at)?;
+        self.agree_on_result(at, marker)?;
+        if marker.is_none() {
+            let result = self.builder.game().termination_marker();
+            let message = format!("the game has no termination marker; read as {result}");
+            self.repair(RESULT, at..at, result, message)?;
         }
+        Ok(())
+    }
+
+    /// Closes the variations that are open at the end of the game. They may have taken in the rest of the
+    /// main line, so they cut the game short.
+    fn close_variations(&mut self, at: usize) -> Result<(), Stop> {
+        if self.builder.depth() == 0 {
+            return Ok(());
+        }
+        let mut codes = RAV;
+        let mut message = "the variation is not closed; it ends where the game does";
+        if self.may_cut_short() {
+            self.is_truncated = true;
+            codes.1 = codes::W_PGN_TRUNCATED;
+            message = "the variation is not closed; the rest of the game is kept in it";
+        }
+        let brackets = ")".repeat(self.builder.depth());
+        self.repair_at(codes, self.variation_at, at..at, brackets, message)?;
         while self.builder.depth() > 0 {
             let closed = match self.builder.end_variation() {
                 Err(BuildError::VariationEmpty) => self.builder.dissolve_variation(),
                 result => result,
             };
             self.built(at, closed)?;
-        }
-        self.agree_on_result(at, marker)?;
-        if marker.is_none() {
-            let result = self.builder.game().termination_marker();
-            let message = format!("the game has no termination marker; read as {result}");
-            self.repair(RESULT, at..at, result, message)?;
         }
         Ok(())
     }
