@@ -274,7 +274,7 @@ fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
     known.map(|(place, position)| (place, Query::from(position))).unzip()
 }
 
-/// What threads collect for each query.
+/// The results that threads collect for each query.
 struct EachQuery<T>(Vec<Mutex<T>>);
 
 impl<T: Default + Send> EachQuery<T> {

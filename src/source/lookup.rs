@@ -33,7 +33,7 @@ pub type VisitOnThreads<'v> = dyn Fn(usize, Match<'_>) -> Result<()> + Sync + 'v
 /// in no order; [`Match::number`] is their order.
 ///
 /// # Errors
-/// Those of [`Lookup::get_batch`].
+/// The errors of [`Lookup::get_batch`].
 pub fn visit_on_threads(
     source: &dyn Lookup,
     queries: &[Query],
@@ -229,7 +229,7 @@ impl Lookup for ShardReader {
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        each_shard(self, queries, &mut |shard, places| search_shard(shard, queries, places, visit))
+        each_shard(self, queries, |shard, places| search_shard(shard, queries, places, visit))
     }
 
     fn prefetch(&self, queries: &[Query]) {
@@ -269,7 +269,7 @@ impl Lookup for ShardReader {
 fn each_shard(
     shards: &ShardReader,
     queries: &[Query],
-    search: &mut dyn FnMut(&OpenShard, &[usize]) -> Result<ControlFlow<()>>,
+    mut search: impl FnMut(&OpenShard, &[usize]) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let shards = shards.current();
     let by_shard = QueriesByShard::new(&shards, queries)?;
@@ -339,7 +339,7 @@ pub(super) mod sealed {
 
     impl Sealed for ShardReader {
         fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
-            each_shard(self, queries, &mut |shard, places| {
+            each_shard(self, queries, |shard, places| {
                 let own: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
                 let searched = shard.archive.visit_batch(&own, |nth, found| {
                     visit(places[nth], Match::of_shard(shard, found)).map_err(VisitError::Visit)

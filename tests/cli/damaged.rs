@@ -638,6 +638,7 @@ fn records_outside_of_damaged_frames_are_exported() {
     let frames: Vec<usize> =
         (0..sound.len() - 4).filter(|&at| sound[at..at + 4] == sound[..4]).collect();
     assert!(frames.len() > 3, "{frames:?}");
+    let first = regex::Regex::new("numbers? ([0-9]+)").unwrap();
     // A byte of the payload, the length, the kind, the magic bytes, and a whole frame.
     for (at, len) in [(40, 1), (6, 1), (5, 1), (0, 4), (0, frames[1])] {
         for frame in [0, 1, frames.len() - 2] {
@@ -656,7 +657,6 @@ fn records_outside_of_damaged_frames_are_exported() {
                 )),
                 "{err}"
             );
-            let first = regex::Regex::new("numbers? ([0-9]+)").unwrap();
             if let Some(first) = first.captures(&err) {
                 let (_, verified, _) = bench.epdb(&["verify", "a.epb"], "");
                 let named = format!("frame {}, record {}: ", frame + 1, &first[1]);

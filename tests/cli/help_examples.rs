@@ -98,7 +98,6 @@ fn stand_ins() -> Scratch {
             "games.epd",
             "new.epd",
             "old.epd",
-            "problems.epd",
             "sts.epd",
             "suite.epd",
             "UHO.epd",
@@ -113,6 +112,7 @@ fn stand_ins() -> Scratch {
         &["analysed.epd", "b.epd", "run1.epd", "run2.epd", "wac.sf16.epd", "wac.sf17.epd"],
         &solved.replace("Nf3; pm e4; acd 9; pv e4", "Nf3; pm Nf3"),
     );
+    write(&["problems.epd"], &format!("{START} dm 2;\n"));
     write(&["a.epd", "wac.epd"], &scratch.text("b.epd"));
     write(&["played.epd", "start.epd"], &format!("{START}\n"));
     write(&["wac2.epd"], &format!("{START} bm e4; id \"T.1\";\n"));

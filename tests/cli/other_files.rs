@@ -240,7 +240,7 @@ fn evaluations_of_data_frames_are_read() {
         assert!(!back.err.contains("W-LINE-COLUMN"), "{}", back.err);
     }
     for (row, wanted) in [
-        ("F,e4; id \"x\"", "2 columns"),
+        ("F,e4", "2 columns"),
         ("F,e4; id x,,", "is not the value of one bm"),
         ("F,e4,many,", "integer"),
     ] {

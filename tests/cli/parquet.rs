@@ -350,7 +350,7 @@ fn a_tag_that_is_not_of_its_type_is_shown() {
     let columns = "Date,WhiteElo,BlackElo,PlyCount,year";
     let done = scratch.run(&["table", "--games", "--columns", columns, "a.pgn"]);
     let row = done.out.lines().nth(1);
-    assert_eq!((done.status, row), (0, Some("2011.20.11\t2400?\t2300\tx\t")), "{}", done.err);
+    assert_eq!((done.status, row), (0, Some("2011.20.11\t2400?\t2300\tx\t2011")), "{}", done.err);
     let template = "{Date} {WhiteElo} {BlackElo} {PlyCount}";
     let done = scratch.run(&["table", "--games", "--template", template, "a.pgn"]);
     assert_eq!(done.out, "2011.20.11 2400? 2300 x\n", "{}", done.err);

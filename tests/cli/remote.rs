@@ -585,10 +585,12 @@ fn damage_at_an_address_is_found_as_in_the_file() {
             ["b.epa", &server.at("/b.epa")].map(|name| scratch.run(&["verify", name]));
         assert_eq!((local.status, remote.status), (1, 1), "byte {place}: {}", remote.err);
         // A file without its end is read from its front, an object at an address is not.
-        let local: Vec<_> =
-            local.out.lines().filter(|line| !line.contains(": end of the file")).collect();
+        let is_of_front =
+            |line: &str| line.contains(": end of the file") || line.ends_with("no record is lost");
+        let local: Vec<_> = local.out.lines().filter(|line| !is_of_front(line)).collect();
         let remote = remote.out.replace(&server.at("/b.epa"), "b.epa");
-        assert_eq!(remote.lines().collect::<Vec<_>>(), local, "byte {place}");
+        let remote: Vec<_> = remote.lines().filter(|line| !is_of_front(line)).collect();
+        assert_eq!(remote, local, "byte {place}");
     }
     let done = scratch.run(&["verify", &server.at("/a.epa")]);
     assert!(done.status == 0 && done.out.contains("no damage found"), "{} {}", done.out, done.err);

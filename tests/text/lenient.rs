@@ -507,7 +507,7 @@ fn illegal_positions_are_kept_with_their_moves_as_text() {
     check(
         "8/4k3/8/8/8/3B4/8/1r3k2 w - - bm Bxb1 Bxb1 Ba6!?; pv e4 , e5;",
         "8/4k3/8/8/8/3B4/8/1r3k2 w - - bm Ba6!? Bxb1; pv e4 e5;",
-        &[("W-POS-ILLEGAL", 1), ("W-LEN-COMMA", 51)],
+        &[("W-POS-ILLEGAL", 1), ("W-LEN-MOVE", 34), ("W-LEN-COMMA", 51), ("W-LEN-MOVE", 54)],
     );
 }
 

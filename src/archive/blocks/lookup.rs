@@ -344,7 +344,7 @@ impl<'a> Search<'a> {
         Ok(lists)
     }
 
-    /// What `make` makes of the row of each query, with the index of the query, in ascending order.
+    /// Calls `make` for the row of each query. Returns the results with the index of the query, in ascending order.
     fn each_row<T: Ord + Send, const N: usize>(
         &self,
         make: impl Fn(&WantedRow) -> [T; N] + Sync,

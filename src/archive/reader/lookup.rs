@@ -109,7 +109,7 @@ impl Archive {
     /// records. Several threads call it at once, and the records come in no order.
     ///
     /// # Errors
-    /// Those of [`Archive::get_batch`].
+    /// The errors of [`Archive::get_batch`].
     pub fn visit_batch<E: From<ArchiveError> + Send>(
         &self,
         queries: &[Query],

@@ -237,7 +237,7 @@ impl Archive {
         bytes.intact(opened.or_else(|error| Archive::of_rest(bytes.clone(), error)))
     }
 
-    /// What is left of a file that cannot be opened because of an error.
+    /// Opens the rest of a file that cannot be opened as a whole because of an error.
     fn of_rest(bytes: ArchiveBytes, error: ArchiveError) -> Result<Archive, ArchiveError> {
         match Header::check(&bytes) {
             Err(_) => Archive::without_header(bytes, error),

@@ -27,10 +27,10 @@ use epdb_source::{FileFormat, GameFormat, name_of};
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
-/// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
-/// .pgn, .pgc and (with --schema games) .parquet. Text may also end in .gz or .zst. Games, opening books and
-/// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions become
-/// one game. Without it, each record becomes a game, and --suite turns it back. To add to a store, use `import`.
+/// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between .pgn, .pgc
+/// and (with --schema games) .parquet. Text may end in .gz or .zst. Games, opening books and files of lichess
+/// become positions (`epdb help sources`). With --tree, positions become one game. Without it, each becomes a
+/// game, and --suite turns it back. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb

@@ -29,11 +29,10 @@ use epdb_source::{
 /// Pack files into a compressed archive with direct access to every record
 ///
 /// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
-/// `normalize` writes for the same files in the same order, but no comments. If the input is games, the positions
-/// that --positions selects are packed. An archive packed with --verbatim also gives back the
-/// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
-/// uncompressed. An archive appears only when it is complete. It cannot be changed: to add records,
-/// pack again (to libraries: `union`).
+/// `normalize` writes for the same files in the same order, but no comments. Of games, the positions
+/// that --positions selects are packed. With --verbatim, the original files (EPD, FEN or PGN) come back
+/// byte for byte, but not compressed. An archive cannot be changed: to add records, pack
+/// again (to libraries: `union`).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -68,9 +67,8 @@ pub(crate) struct Args {
     /// suites at level default, but larger ones of games
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Also store everything else of the original files: spelling, comments, whole games, rejects. These
-    /// are still reported, but nothing is lost: the exit status stays 0. If files of a folder are left out,
-    /// it is 1
+    /// Also store everything else of the files: spelling, comments, whole games, and rejects, which are
+    /// reported with exit status 0 (1 if files of a folder are left out)
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
     #[command(flatten)]

@@ -213,8 +213,9 @@ impl Columns {
             let message = format!("the header of the file has no column {name}");
             return Err(whole.error(codes::E_LINE_CSV, message));
         }
-        let last_required = self.places[..self.kind.in_each_line].iter().flatten().max();
-        let fewest = last_required.map_or(0, |last| last + 1);
+        let required = self.places[..self.kind.in_each_line].iter().flatten();
+        let opcodes = self.opcodes.iter().map(|(place, _)| place);
+        let fewest = required.chain(opcodes).max().map_or(0, |last| last + 1);
         if (fewest..=self.count).contains(&fields.len()) {
             return Ok(());
         }

@@ -15,6 +15,7 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Reading, Visited};
+use crate::cli::values;
 use epdb_engine::report::html::CountTable;
 use epdb_library::breakdown::Breakdown;
 use epdb_library::census::{Census, CensusEncode, GameCensus};
@@ -64,6 +65,8 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    // Libraries are looked into before they are read.
+    values::start_threads(args.read.form.threads)?;
     let files = source::or_stdin(&args.files);
     let Stored { libraries, about, records } = Stored::of(&files, &args.read.streams)?;
     let are_libraries = libraries.len() == files.len();
