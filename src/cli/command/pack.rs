@@ -59,8 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RECORDS", conflicts_with = "plan",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
-    /// Omit the position index. This saves one to two bytes per record, but without the index,
-    /// finding a position reads the whole archive
+    /// Omit the position index: one to two bytes less a record, but a lookup reads the whole archive
     #[arg(long)]
     no_index: bool,
     /// Sort the records by position: faster lookups at level fast, smaller archives of books and

@@ -5,8 +5,7 @@ r"""The language of `where`: expressions that select records or games.
 column of `scan`; `help(epdb_chess.columns)` describes the other columns. Names of the command line (--where,
 `epdb filter`, `count`, `search`) stand for the argument `where` and the functions of this package.
 
-An expression selects records. It is the value of the option --where of `epdb filter` and of every
-other command that reads records.
+An expression selects records. It is the value of the option --where of every command that reads records.
 
 Values
   12  'Nf3'  "a b"    a number; text, in single or double quotes, without escapes
@@ -23,8 +22,7 @@ Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
   id ~ 'PATTERN'         some part of the text matches this regular expression; '(?i)wac' ignores case
   id in ['a', 'b']       the value is in the list
-  'e4' in bm             the move is in bm; write SAN or coordinates, with or without check marks
-  am in bm  pv in bm     a move of am, or the first move of the line pv, is in bm
+  'e4' in bm  am in bm   the move (SAN or coordinates), a move of am, or the first one of a line is in bm
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of bm is illegal; also for am, pm, pv, sm and sv
   check                  a field that is true or false, such as check or mate, is a test by itself
@@ -88,30 +86,26 @@ counts as missing if its value is empty or ?.
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
                               day, 'YYYY.MM' for a month, or 'YYYY' for a year, also with - or /:
-                              Date == '1992', Date < '1992.06'. A comparison that depends on a missing part is
-                              false: if Date is 1992.??.??, both Date < '1992.06' and
-                              Date >= '1992.06' are false, but Date < '1993' is true.
-Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
-depends on the total time of a player for 40 moves, increments included: ultraBullet below 30
-seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
-hours, else correspondence.
+                              Date == '1992', Date < '1992.06'. A comparison that depends on a missing part is false:
+                              if Date is 1992.??.??, Date < '1992.06' and Date >= '1992.06' are, Date < '1993' is not.
+Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It depends on
+the total time of a player for 40 moves, increments included: ultraBullet below 30 seconds, bullet below 3 minutes,
+blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next
 move of the game or, in records that are not from games, sm. In games the values are in comments:
   clock      [%clk 0:03:00] after the move, or tl=9.1s in a comment of fastchess
-  elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If
-             there is neither: the mover's clock before the move, plus the increment of a
-             TimeControl such as 180+2, minus the clock after the move; with a TimeControl such
-             as 1/86400, this time minus the clock. Else [%timestamp 25] of chess.com, in tenths
+  elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If there is
+             neither: the mover's clock before the move, plus the increment of a TimeControl such as 180+2, minus
+             the clock after it; or 1/86400 minus the clock. Else [%timestamp 25] of chess.com, in tenths
   eval       ce or dm if the record has one. Else [%eval 0.34] in the comment before the move, or the
              mover's score in the comment after it, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
-The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in
-seconds with milliseconds. Records that are not from games may have the same comments in c0 to c9,
-and the clock of the mover in cc. In such records, the evaluation after the move sm comes from the
-line that begins with sm: it is ce if pv begins with sm, ce2 if pv2 begins with sm, and so on.
+The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in seconds
+with milliseconds. Records that are not from games may have the same comments in c0 to c9, and the clock of the mover
+in cc. In such records, the evaluation after sm is that of the line that begins with sm: ce of pv, ce2 of pv2 ...
 
 Fields that are not opcodes (also for table --columns and sort --by)
   pieces       number of pieces on the board
@@ -161,7 +155,7 @@ Fields that are not opcodes (also for table --columns and sort --by)
 Examples (in a shell, put the expression into quotes)
   pieces <= 7                                       endgames covered by tablebases
   has(bm) && !illegal(bm)                           records with legal best moves
-  'Qg6' in bm || 'g3g6' in bm                       records with this best move, in either form
+  'g3g6' in bm || am in bm                          records with this best move, or with one to avoid
   on('N', 'e5') and opposite_bishops                a white knight on e5, bishops of opposite colours
   count('P') - count('p') >= 2                      White has two pawns more
   id ~ '^WAC\.0' && id != 'WAC.023'                 ids that match a pattern, except one
