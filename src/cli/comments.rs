@@ -114,8 +114,14 @@ impl Block {
 
     /// Removes blank lines at the end.
     fn trim_end(&mut self) {
-        let lines = self.text.trim_ascii_end().len();
-        self.text.truncate(if lines == 0 { 0 } else { lines + 1 });
+        let (mut read, mut end) = (0, 0);
+        for line in self.text.split_inclusive(|byte| *byte == b'\n') {
+            read += line.len();
+            if !line.trim_ascii().is_empty() {
+                end = read;
+            }
+        }
+        self.text.truncate(end);
     }
 
     fn append(&mut self, mut other: Block) {

@@ -184,3 +184,15 @@ fn each_file_has_its_header() {
     let done = scratch.run(&["filter", "a.epd", "b.epd", "--where", "pieces > 2"]);
     assert_eq!(done.out, format!("# A\n\n# end of A\n# B\n\n# b\n{PAWN}\n"));
 }
+
+/// Blank lines at the end go, and the last comment stays as it is.
+#[test]
+fn the_last_comment_keeps_its_line() {
+    for (rest, wanted) in
+        [("# a  \n   \n\n", "# a  \n"), ("\n# a\n", "\n# a\n"), ("\n \n", ""), ("", "")]
+    {
+        let record = "8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n";
+        let done = Scratch::new().run_with(&["normalize"], format!("{record}{rest}"));
+        assert_eq!((done.status, done.out), (0, format!("{record}{wanted}")), "{rest:?}");
+    }
+}

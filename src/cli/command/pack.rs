@@ -31,8 +31,8 @@ use epdb_source::{
 /// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
 /// `normalize` writes for the same files in the same order, but no comments. Of games, the positions
 /// that --positions selects are packed. With --verbatim, the original files (EPD, FEN or PGN) come back
-/// byte for byte, but not compressed. An archive cannot be changed: to add records, pack
-/// again (to libraries: `union`).
+/// byte for byte, but not compressed. An archive cannot be changed: pack again to add
+/// records (to libraries: `union`).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RECORDS", conflicts_with = "plan",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
-    /// Omit the position index: one to two bytes less a record, but a lookup reads the whole archive
+    /// Omit the position index: 1 to 2 bytes less a record, but lookups read the whole archive
     #[arg(long)]
     no_index: bool,
     /// Sort the records by position: faster lookups at level fast, smaller archives of books and

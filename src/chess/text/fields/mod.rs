@@ -112,7 +112,7 @@ pub fn write(
     write_with_counters(position, castling, en_passant, CounterText::None, out);
 }
 
-/// Does the same as [`write`], and appends the counters.
+/// Does the same as [`write()`], and appends the counters.
 pub fn write_with_counters(
     position: &Position,
     castling: CastlingForm,
