@@ -51,8 +51,8 @@ pub(crate) struct Args {
     /// Begin at this position [default: the start position and set-up positions of games]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
-    /// Report moves of the other side in this library that have no answer in the repertoire, and the share of
-    /// games that the repertoire covers, if you play all your candidates equally often
+    /// Report moves of the other side in this library that have no answer in the repertoire, and the share
+    /// of games that it covers, if you play all your candidates equally often
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
     /// From tallies, use only moves that were played in at least N games
