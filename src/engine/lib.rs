@@ -39,7 +39,7 @@ pub use clock::ClockReading;
 pub use clock::{Clock, EngineOutput, SystemClock};
 pub use error::{EngineError, EngineErrorKind};
 pub use info::{Bound, Info};
-pub use mate::MateOptions;
+pub use mate::{MateOptions, stated_mates};
 pub use play::{MoveTime, SearchLimits};
 pub use pool::{Emit, Plan, Pool};
 pub use process::kill_all;

@@ -36,7 +36,7 @@ impl MateOptions {
         } else if dm.is_some() {
             stated_length(record)?
         } else {
-            target(record).or(self.length)?
+            stated_length(record).or(self.length)?
         };
         let is_known = !self.of_record && dm.is_some_and(|dm| dm <= length.into());
         if is_known {
@@ -46,12 +46,19 @@ impl MateOptions {
     }
 }
 
-/// The number of moves until mate that a record states, in `dm` or else in `bm`.
-fn stated_length(record: &EpdRecord) -> Option<u32> {
-    match record.integer(Opcode::DM) {
-        Some(dm) => u32::try_from(dm).ok(),
-        None => target(record),
+/// The numbers of moves of the mates that a record states, in `dm` or else as `#N` in `bm`. A mate against the side
+/// to move has a negative number.
+pub fn stated_mates(record: &EpdRecord) -> Vec<i128> {
+    if let Some(dm) = record.integer(Opcode::DM) {
+        return vec![dm];
     }
+    let best = record.operands(Opcode::BM).unwrap_or_default().iter();
+    best.filter_map(|it| mate_target(&it.text())).map(i128::from).collect()
+}
+
+/// The number of moves of the shortest mate that a record states.
+fn stated_length(record: &EpdRecord) -> Option<u32> {
+    stated_mates(record).into_iter().filter_map(|moves| u32::try_from(moves).ok()).min()
 }
 
 /// A note about a search that found another mate than the record states.
@@ -63,12 +70,6 @@ fn disagreement(stated: u32, found: Option<&Mate>) -> Option<String> {
         }
         Some(_) => None,
     }
-}
-
-/// The number of moves of the shortest mate that `bm` states, as `#N`.
-fn target(record: &EpdRecord) -> Option<u32> {
-    let moves = record.operands(Opcode::BM)?.iter().filter_map(|it| mate_target(&it.text()));
-    moves.filter_map(|moves| u32::try_from(moves).ok()).min()
 }
 
 /// A line that ends in mate, or that leads to a mate according to the engine.

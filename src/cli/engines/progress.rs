@@ -8,9 +8,8 @@ use crate::cli::source;
 use crate::cli::terminal::{many, note, print_line};
 use epdb_chess::error::Place;
 use epdb_chess::model::answer::Verdict;
-use epdb_chess::model::score::mate_target;
 use epdb_chess::model::{EpdRecord, Opcode, Operand};
-use epdb_engine::{Finished, MateOptions, Plan, Task};
+use epdb_engine::{Finished, MateOptions, Plan, Task, stated_mates};
 use epdb_library::run_file::NodeExcess;
 use epdb_source::name_of;
 
@@ -140,9 +139,9 @@ impl Counts {
         self.problems += u64::from(matches!(verdict, Verdict::Solved | Verdict::Missed));
         self.defective += u64::from(verdict == Verdict::Defective);
         self.mates += u64::from(finished.found_mate);
-        let mate = stated_mate(&finished.record);
-        self.against_mover += u64::from(mate.is_some_and(|moves| moves < 0));
-        self.without_number += u64::from(mate.is_none());
+        let mates = stated_mates(&finished.record);
+        self.against_mover += u64::from(mates.iter().any(|moves| *moves < 0));
+        self.without_number += u64::from(mates.is_empty());
         self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
@@ -177,16 +176,6 @@ impl Counts {
         }
         text
     }
-}
-
-/// The number of moves of the mate that `dm` or `bm` states, as in `dm 3` or `bm #-3`. A mate against the side to
-/// move has a negative number.
-fn stated_mate(record: &EpdRecord) -> Option<i128> {
-    let of_best = || {
-        let best = record.operands(Opcode::BM)?;
-        best.iter().filter_map(|it| mate_target(&it.text())).min().map(i128::from)
-    };
-    record.integer(Opcode::DM).or_else(of_best)
 }
 
 /// True if the supplied move is not the one that analysis found.
