@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::{process, thread};
 
 use rayon::Yield;
-use rayon::slice::ParallelSliceMut;
+use rayon::prelude::*;
 
 /// Minimum number of items that a thread takes from a parallel iterator of a lookup: `items`, or all of them
 /// if the lookup cannot share its work.
@@ -18,6 +18,23 @@ use rayon::slice::ParallelSliceMut;
 /// them for ever, so a lookup there works alone.
 pub fn at_least(items: usize) -> usize {
     if rayon::current_thread_index().is_some() || claim_global_pool() { items } else { usize::MAX }
+}
+
+/// Number of items that a thread takes at a time.
+const ITEMS_OF_PART: usize = 1 << 12;
+
+/// Passes the items of a lookup to `take`, some thousand at a time and with the index of the first of them, on all
+/// threads if the work can be shared.
+///
+/// # Errors
+/// The first error of `take`. After it, the other items are taken all the same.
+pub fn each_part<T: Sync, E: Send>(
+    items: &[T],
+    take: impl Fn(usize, &[T]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let parts = items.par_chunks(ITEMS_OF_PART).enumerate().with_min_len(at_least(1));
+    let taken = parts.map(|(nth, items)| take(nth * ITEMS_OF_PART, items));
+    taken.collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Sorts items, on all threads if the work of a lookup can be shared.

@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
 use epdb_archive::{Archive, ArchiveError};
-use rayon::prelude::*;
-
 use epdb_base::new_file::OfFile;
 use epdb_base::threads;
 use epdb_chess::codec::query::{Query, SkipTo};
@@ -18,9 +16,6 @@ use epdb_chess::error::{Error, ErrorKind, Result};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::FormatOptions;
 use epdb_store::{EncodedRecord, Reader};
-
-/// Number of queries that a thread looks up at a time in a store.
-const QUERIES_OF_PART: usize = 1 << 12;
 
 /// Takes the records of many queries. The arguments are the index of a query and one of its
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
@@ -318,16 +313,11 @@ pub(super) mod sealed {
 
     impl Sealed for Reader {
         fn visit_on_threads(&self, queries: &[Query], visit: &VisitOnThreads<'_>) -> Result<()> {
-            let parts = queries.par_chunks(QUERIES_OF_PART).enumerate();
-            let visit_part = |(nth, queries): (usize, &[Query])| {
+            threads::each_part(queries, |first, queries| {
                 Reader::get_batch(self, queries, |place, found| {
-                    visit(nth * QUERIES_OF_PART + place, Match::of_store(found))?;
-                    Ok(ControlFlow::Continue(()))
+                    visit(first + place, Match::of_store(found)).map(ControlFlow::Continue)
                 })
-            };
-            let visited = parts.with_min_len(threads::at_least(1)).map(visit_part);
-            // After damage the other parts are still visited.
-            visited.collect::<Vec<_>>().into_iter().collect()
+            })
         }
     }
 

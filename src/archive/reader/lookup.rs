@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use rayon::prelude::*;
-
 use super::Archive;
 use super::level::LevelReader;
 use crate::blocks::{BlockMatch, BlockMatches};
@@ -15,9 +13,6 @@ use epdb_base::threads;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::{FormatOptions, epd};
-
-/// Number of queries that a thread looks up at a time in an archive of level fast.
-const QUERIES_OF_PART: usize = 1 << 12;
 
 impl Archive {
     /// Returns all records of a position, ascending by number. They are found one at a time, so the
@@ -117,18 +112,11 @@ impl Archive {
     ) -> Result<(), E> {
         self.verify_segments()?;
         self.bytes.intact(match &self.level {
-            LevelReader::Rows(rows) => {
-                let parts = queries.par_chunks(QUERIES_OF_PART).enumerate();
-                let visit_part = |(nth, queries): (usize, &[Query])| {
-                    rows.get_batch(queries.iter().copied(), &mut |place, row| {
-                        let found = Match(LevelMatch::Row(row));
-                        visit(nth * QUERIES_OF_PART + place, found).map(ControlFlow::Continue)
-                    })
-                };
-                let visited = parts.with_min_len(threads::at_least(1)).map(visit_part);
-                // After damage the other parts are still visited.
-                visited.collect::<Vec<_>>().into_iter().collect()
-            }
+            LevelReader::Rows(rows) => threads::each_part(queries, |first, queries| {
+                rows.get_batch(queries.iter().copied(), &mut |place, row| {
+                    visit(first + place, Match(LevelMatch::Row(row))).map(ControlFlow::Continue)
+                })
+            }),
             LevelReader::Blocks(blocks) => blocks.visit_batch(queries, &|place, found| {
                 visit(place, Match(LevelMatch::Block(found)))
             }),
