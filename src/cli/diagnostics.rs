@@ -62,7 +62,8 @@ pub(crate) struct Tally {
     pub(crate) rejected_games: u64,
     /// Records in damaged parts of archives.
     pub(crate) lost: u64,
-    /// Games cut short before an illegal move or by a comment or variation that is not closed; not included in [`Tally::games`].
+    /// Games cut short before an illegal move or by a comment or variation that is not closed; not included in
+    /// [`Tally::games`].
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,

@@ -469,8 +469,8 @@ impl Field {
         }
     }
 
-    /// True if the field is a tag or made from tags, a nonstandard opcode, `ce`, the column of a table or of a tally, so
-    /// that only the user knows whether records have it.
+    /// True if the field is a tag or made from tags, a nonstandard opcode, `ce`, the column of a table or of a
+    /// tally, so that only the user knows whether records have it.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,

@@ -225,13 +225,15 @@ impl PlayerSearch {
     }
 }
 
+/// The letters and digits of a name, in small letters.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
 fn nearness(wanted: &str, name: &str) -> Option<Nearness> {
     /// Minimum likeness of letters, in thousandths.
     const LIKE: u16 = 800;
-    let letters = |name: &str| -> String {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    if letters(wanted) == letters(name) {
+    if letters(wanted).eq(letters(name)) {
         return Some(Nearness::Form);
     }
     let surname = folded_surname(wanted);

@@ -87,8 +87,8 @@ pub enum Item<'a> {
         /// `None` if no thread encoded the game while reading.
         encoded: Option<&'a [u8]>,
     },
-    /// A game that was cut short before an illegal move or by an open comment or variation. This item occurs only if positions of
-    /// games are read. The next items are the positions of the game.
+    /// A game that was cut short before an illegal move or by an open comment or variation. This item occurs only if
+    /// positions of games are read. The next items are the positions of the game.
     CutShort {
         /// Bytes of the game. The items of its positions have these bytes too.
         raw: &'a [u8],

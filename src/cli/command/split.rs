@@ -38,8 +38,8 @@ use epdb_source::{FileFormat, GameFormat};
 /// same part. With --lines, each part has the next N records.
 ///
 /// With --by, there is one file for each value of a field (see `epdb help where`). In PATTERN, %s
-/// stands for the value, or for _ if a record lacks the field or has an empty text. With several fields, there is one %s per
-/// field, and one file for each combination of values. In file names, dates are YYYY with --by year, YYYYMM
+/// stands for the value, or for _ if a record lacks the field or has an empty text. With several fields, there
+/// is one %s per field, and one file for each combination of values. In file names, dates are YYYY with --by year, YYYYMM
 /// with --by month, and YYYYMMDD with --by day. Each ? of a date becomes 0. Records keep their order. Missing
 /// folders are created.
 ///

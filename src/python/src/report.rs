@@ -25,7 +25,8 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Issues a warning of Python for each code of a warning or a rejection, and for fields of `where` that no record had.
+    /// Issues a warning of Python for each code of a warning or a rejection, and for fields of `where` that no
+    /// record had.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
         Warned::default().warn(py, &self.report)?;
         warn_of_filter(py, self.filter.as_ref(), &self.report)

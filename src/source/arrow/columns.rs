@@ -105,9 +105,7 @@ fn convert(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
     }
     match (found, wanted) {
         // A program that does not know the type of empty values chooses one, such as float in pandas.
-        _ if array.null_count() == array.len() => Ok(new_null_array(wanted, array.len())),
-        (T::Null, _) => Ok(new_null_array(wanted, array.len())),
-        (T::Dictionary(_, value), _) if value.is_null() => Ok(new_null_array(wanted, array.len())),
+        _ if array.logical_null_count() == array.len() => Ok(new_null_array(wanted, array.len())),
         (T::Dictionary(_, value), _) => {
             let plain = if value.is_string() { &T::Utf8View } else { &**value };
             convert(&cast(array, plain)?, wanted)
