@@ -199,16 +199,19 @@ pub(super) fn path_of(store: &Path) -> io::Result<PathBuf> {
 }
 
 /// Removes a file of runs that no store names: that of a process which died after a merge or before
-/// it named its first run. A file without the magic is not touched.
+/// it named its first run, perhaps within the first bytes. Any other file is not touched.
 pub(super) fn remove_stale(store: &Path) {
     let Ok(path) = path_of(store) else { return };
-    let mut start = [0; MAGIC.len()];
-    let is_ours = File::open(&path)
-        .and_then(|mut file| file.read_exact(&mut start))
-        .is_ok_and(|()| start == MAGIC);
-    if is_ours {
+    if begins_like_runs(&path).unwrap_or(false) {
         fs::remove_file(path).ok();
     }
+}
+
+/// True if a file begins with the magic, or ends within it.
+fn begins_like_runs(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(MAGIC.starts_with(&start))
 }
 
 /// A file of runs that is open.

@@ -111,6 +111,24 @@ fn an_import_that_commits_when_full_makes_no_runs() {
     assert_eq!(store.reader().unwrap().len(), 600);
 }
 
+/// A process can die at any byte of the file, also before the first.
+#[test]
+fn a_file_of_runs_that_nobody_names_is_removed_and_another_one_is_not() {
+    let scratch = Scratch::new();
+    let path = scratch.path("left.epdb");
+    Store::create(&path, &small()).unwrap().close().unwrap();
+    for length in 0..=b"epdbruns and more".len() {
+        fs::write(runs_of(&path), &b"epdbruns and more"[..length]).unwrap();
+        Store::open(&path, &small()).unwrap().close().unwrap();
+        assert!(!runs_of(&path).exists(), "{length} bytes");
+    }
+    for foreign in ["e4 e5", "epdbrun!", "Epdbruns"] {
+        fs::write(runs_of(&path), foreign).unwrap();
+        Store::open(&path, &small()).unwrap().close().unwrap();
+        assert_eq!(fs::read_to_string(runs_of(&path)).unwrap(), foreign);
+    }
+}
+
 /// There is a maximum for the runs that are merged together.
 #[test]
 fn very_many_runs_are_merged_before_the_end() {
