@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::places::values;
 use super::terminal::many;
 use super::values::is_position;
-use epdb_library::named_files::{NamedFiles, WILD, find_named};
+use epdb_library::named_files::{NamedFiles, WILD, find_named, names_objects};
 
 /// The arguments that may name folders and patterns. Each of them takes several files.
 const ARGUMENTS: [&str; 4] = ["files", "others", "books", "runs"];
@@ -100,9 +100,9 @@ fn takes_value(command: &Command, argument: &OsStr) -> bool {
     })
 }
 
-/// True if a word is a folder or a pattern. A file with such a name is neither.
+/// True if a word is a folder or a pattern, also at an address. A file with such a name is neither.
 fn names_many(word: &Path) -> bool {
-    if word.is_dir() {
+    if word.is_dir() || names_objects(word) {
         return true;
     }
     let is_wild = word.as_os_str().as_encoded_bytes().iter().any(|byte| WILD.contains(byte));

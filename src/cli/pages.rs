@@ -114,9 +114,13 @@ const REMOTE_PAGE: &str = "\
 If epdb was built with --features remote, every command that reads files also reads files at these
 addresses:
 
-https://, http://  a file on a web server. Redirects are followed, such as those of the `resolve`
-                   addresses of Hugging Face. A redirect from https:// may lead only to https://
+https://, http://  a file on a web server. Redirects are followed. A redirect from https:// may lead only to
+                   https://
 s3://BUCKET/KEY    an object in S3, or in a service with the same protocol
+hf://datasets/OWNER/NAME/FILE
+                   a file of a dataset of Hugging Face, of another revision with @REVISION after NAME
+
+  s3:// and hf:// also take a folder, which ends with /, and patterns: 's3://BUCKET/games/**/*.pgn.zst'
 
 Reading
   A failed request is repeated up to six times, after growing pauses. If the connection breaks, the
@@ -146,6 +150,7 @@ Environment
                         redirect, and never taken from an address
   AWS_SKIP_SIGNATURE    true for public objects, without credentials
   AWS_ENDPOINT_URL      another service with the protocol of S3; AWS_ALLOW_HTTP=true allows http://
+  HF_TOKEN              token for datasets that are not public; HF_ENDPOINT names another server
   EPDB_REMOTE_INSTANCE_CREDENTIALS
                         true to request credentials from the machine or the container, at their
                         network addresses
@@ -159,6 +164,7 @@ Environment
 Examples:
   epdb count https://database.lichess.org/standard/lichess_db_standard_rated_2013-01.pgn.zst
   epdb explore s3://bucket/library/manifest.json e4 c5
+  epdb count 'hf://datasets/Lichess/chess-position-evaluations/data/*.parquet' --where 'pieces <= 7'
 ";
 
 const DELTA_PAGE: &str = "\

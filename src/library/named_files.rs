@@ -1,4 +1,4 @@
-//! Files that are named together: by their folder, or by a pattern.
+//! Files and objects that are named together: by their folder, or by a pattern.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,7 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::order::natural_order;
 use epdb_chess::error::{Error, Result};
-use epdb_source::{FileFormat, format_of_file, source_suffix};
+use epdb_source::{FileFormat, format_of_file, is_address, objects_below, source_suffix};
 
 /// The characters that make a pattern of a name.
 pub const WILD: &[u8] = b"*?[";
@@ -48,34 +48,114 @@ pub fn named_files(name: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The files that a folder or a pattern such as `games/**/*.pgn` names, in natural order. Of a folder, these are the
-/// files of formats that epdb reads. A folder with a manifest is its sharded archive.
+/// files of formats that epdb reads. A folder with a manifest is its sharded archive. For names of
+/// [`names_objects`], the files are objects.
 ///
 /// # Errors
 /// A folder cannot be read, or the name is that of no file.
 pub fn find_named(name: &Path) -> Result<NamedFiles> {
+    let found = if names_objects(name) { find_objects(name)? } else { find_files(name)? };
+    if !found.files.is_empty() {
+        return Ok(found);
+    }
+    if name.is_dir() || is_folder_of_objects(name) {
+        return Err(Error::new(format!(
+            "{} is a folder without a file that epdb reads: name files, or a pattern such as '{}'",
+            name.display(),
+            name.join("**/*.txt").display()
+        )));
+    }
+    Err(Error::new(format!("no file matches {}", name.display())))
+}
+
+/// True for a folder or a pattern in object storage or in a dataset of Hugging Face: an address such as
+/// `s3://BUCKET/games/` or `hf://datasets/OWNER/NAME/games/*.parquet`. The `?` of an address is no pattern.
+///
+/// ```
+/// use epdb_library::named_files::names_objects;
+/// use std::path::Path;
+/// assert!(names_objects(Path::new("s3://bucket/games/2024-*.pgn.zst")));
+/// assert!(!names_objects(Path::new("https://example.org/games/*.pgn")));
+/// ```
+pub fn names_objects(name: &Path) -> bool {
+    is_folder_of_objects(name) || is_pattern_of_objects(name)
+}
+
+fn is_folder_of_objects(name: &Path) -> bool {
+    let ends_with_slash = name.as_os_str().as_encoded_bytes().ends_with(b"/");
+    is_in_store(name) && ends_with_slash && !is_pattern_of_objects(name)
+}
+
+fn is_pattern_of_objects(name: &Path) -> bool {
+    is_in_store(name) && name.as_os_str().as_encoded_bytes().contains(&b'*')
+}
+
+fn is_in_store(name: &Path) -> bool {
+    is_address(name) && !name.as_os_str().as_encoded_bytes().starts_with(b"http")
+}
+
+fn find_files(name: &Path) -> Result<NamedFiles> {
     let mut found = NamedFiles::default();
     if name.is_dir() {
         walk(name, &mut found, None).map_err(|error| cannot_read(name, error))?;
-        if found.files.is_empty() {
-            return Err(Error::new(format!(
-                "{} is a folder without a file that epdb reads: name files, or a pattern such as '{}'",
-                name.display(),
-                name.join("**/*.txt").display()
-            )));
-        }
         return Ok(found);
     }
-    let pattern = name.to_str();
-    let pattern = pattern
-        .ok_or_else(|| Error::new(format!("{}: a pattern must be UTF-8", name.display())))?;
-    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    let matcher = glob.map_err(Error::from_cause)?.compile_matcher();
+    let matcher = matcher_of(name)?;
     let root = root_of(name);
     walk(&root, &mut found, Some(&matcher)).map_err(|error| cannot_read(&root, error))?;
-    if found.files.is_empty() {
-        return Err(Error::new(format!("no file matches {}", name.display())));
+    Ok(found)
+}
+
+fn matcher_of(pattern: &Path) -> Result<GlobMatcher> {
+    let text = pattern.to_str();
+    let text =
+        text.ok_or_else(|| Error::new(format!("{}: a pattern must be UTF-8", pattern.display())))?;
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    Ok(glob.map_err(Error::from_cause)?.compile_matcher())
+}
+
+fn find_objects(name: &Path) -> Result<NamedFiles> {
+    let text = name.to_string_lossy();
+    let literal = text.split('*').next().unwrap_or_default();
+    let root = &literal[..literal.rfind('/').map_or(0, |slash| slash + 1)];
+    let mut objects = objects_below(Path::new(root))?;
+    let bytes = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
+    objects.sort_by(|one, other| natural_order(&bytes(one), &bytes(other)));
+    let mut found = NamedFiles::default();
+    if !is_folder_of_objects(name) {
+        let matcher = matcher_of(name)?;
+        objects.retain(|path| matcher.is_match(path) && !is_hidden(path, root));
+        found.files = objects;
+        return Ok(found);
+    }
+    for path in without_shards(objects) {
+        if is_hidden(&path, root) {
+            found.hidden += 1;
+        } else if is_read(&path) {
+            found.files.push(path);
+        } else {
+            found.leave_out(path);
+        }
     }
     Ok(found)
+}
+
+/// True if an object, or a folder of it below `root`, has a name that begins with a dot.
+fn is_hidden(path: &Path, root: &str) -> bool {
+    let below = path.as_os_str().as_encoded_bytes().get(root.len()..).unwrap_or_default();
+    below.split(|byte| *byte == b'/').any(|name| name.starts_with(b"."))
+}
+
+/// Objects without the shards of libraries, which are read through their manifests.
+fn without_shards(mut objects: Vec<PathBuf>) -> Vec<PathBuf> {
+    let is_manifest =
+        |path: &&PathBuf| path.ends_with("manifest.json") && is_of(path, FileFormat::Shards);
+    let manifests: Vec<PathBuf> = objects.iter().filter(is_manifest).cloned().collect();
+    let is_shard_of = |path: &Path, manifest: &Path| {
+        path != manifest && manifest.parent().is_some_and(|folder| path.starts_with(folder))
+    };
+    objects.retain(|path| !manifests.iter().any(|manifest| is_shard_of(path, manifest)));
+    objects
 }
 
 fn cannot_read(folder: &Path, error: io::Error) -> Error {
@@ -142,5 +222,6 @@ fn is_read(path: &Path) -> bool {
 }
 
 fn is_of(path: &Path, format: FileFormat) -> bool {
-    path.is_file() && format_of_file(path, None).is_ok_and(|found| found == format)
+    (path.is_file() || is_address(path))
+        && format_of_file(path, None).is_ok_and(|found| found == format)
 }

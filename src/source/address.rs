@@ -1,4 +1,4 @@
-//! Addresses of sources (`https://`, `http://` and `s3://`), and the objects at these addresses. A
+//! Addresses of sources (`https://`, `http://`, `s3://` and `hf://`), and the objects at these addresses. A
 //! program without the feature `remote` refuses them.
 
 use std::path::Path;
@@ -6,11 +6,13 @@ use std::path::Path;
 pub use self::objects::object_folder;
 pub(super) use self::objects::{ArchiveEnd, archive_end, ranges, stream};
 pub use self::objects::{check_interval, stamp_at};
+pub use self::objects::{objects_below, set_storage_options};
 
 /// The beginnings of addresses.
-const SCHEMES: [&str; 3] = ["https://", "http://", "s3://"];
+const SCHEMES: [&str; 4] = ["https://", "http://", "s3://", "hf://"];
 
-/// True if the name of a source is an address on a web server or in object storage, not a path.
+/// True if the name of a source is an address on a web server, in object storage or in a dataset of Hugging
+/// Face, not a path.
 ///
 /// ```
 /// use epdb_source::is_address;
@@ -45,8 +47,9 @@ pub(super) fn without_query(name: &Path) -> &Path {
 
 #[cfg(feature = "remote")]
 mod objects {
+    use std::collections::BTreeMap;
     use std::io::Read;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -100,6 +103,28 @@ mod objects {
         RemoteObject::new(address)?.stamp()
     }
 
+    /// The addresses of all objects below a folder in object storage or in a dataset: `s3://BUCKET/PREFIX/` or
+    /// `hf://datasets/OWNER/NAME/FOLDER/`.
+    ///
+    /// # Errors
+    /// The folder cannot be listed, such as that of a web server, or has over a million objects. The error names
+    /// it.
+    pub fn objects_below(folder: &Path) -> Result<Vec<PathBuf>> {
+        remote::objects_below(folder)
+    }
+
+    /// Sets options of the bucket or of the dataset of an address, from now on and in this process. They
+    /// precede the variables of the environment. Those of `s3://` have the names of [`object_store`], such as
+    /// `aws_region` or `region`; those of `hf://` are `token` and `endpoint`.
+    ///
+    /// [`object_store`]: https://docs.rs/object_store/latest/object_store/aws/enum.AmazonS3ConfigKey.html
+    ///
+    /// # Errors
+    /// An option is unknown, or the address is that of a web server, which has no options. The error names it.
+    pub fn set_storage_options(address: &Path, options: &BTreeMap<String, String>) -> Result<()> {
+        remote::set_storage_options(address, options)
+    }
+
     /// Time between two checks of an object that a server serves.
     ///
     /// # Errors
@@ -111,8 +136,9 @@ mod objects {
 
 #[cfg(not(feature = "remote"))]
 mod objects {
+    use std::collections::BTreeMap;
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -151,6 +177,16 @@ mod objects {
 
     /// A program without the feature `remote` does not ask addresses.
     pub fn stamp_at(address: &Path) -> Result<String> {
+        refused(address)
+    }
+
+    /// A program without the feature `remote` lists no folder at an address.
+    pub fn objects_below(folder: &Path) -> Result<Vec<PathBuf>> {
+        refused(folder)
+    }
+
+    /// A program without the feature `remote` has no use for options.
+    pub fn set_storage_options(address: &Path, _: &BTreeMap<String, String>) -> Result<()> {
         refused(address)
     }
 

@@ -76,7 +76,7 @@ mod target;
 use std::path::Path;
 
 pub use address::object_folder;
-pub use address::{check_interval, stamp_at};
+pub use address::{check_interval, objects_below, set_storage_options, stamp_at};
 pub use address::{is_address, is_stream};
 pub use book::COMMENTS;
 pub use book::open_book;

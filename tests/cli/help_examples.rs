@@ -41,7 +41,7 @@ fn examples(page: &str) -> Vec<&str> {
 }
 
 /// Examples that are not run, each with the reason. Their options are checked.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 12] = [
     ("epdb referee cup.toml --attended", "a supervisor types; `referee.rs` has a test"),
     ("epdb referee --observe cup.toml", "it watches another referee; `referee.rs` has a test"),
     ("epdb client --connect 127.0.0.1:5959", "it needs a referee; `client.rs` has tests"),
@@ -49,6 +49,7 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("epdb client --serial /dev/ttyS0", "it needs a serial line; `referee.rs` has a test"),
     ("epdb count https://", "it needs a network; `remote.rs` has tests"),
     ("epdb explore s3://", "it needs object storage; `remote.rs` has tests"),
+    ("epdb count 'hf://", "it needs a network; `remote.rs` has tests"),
     ("epdb serve masters=library.epa", "it serves until it is stopped; tests/server has tests"),
     ("epdb serve masters=library/", "it serves until it is stopped; tests/server has tests"),
     ("epdb serve games.pgn", "it serves until it is stopped; tests/server has tests"),

@@ -103,6 +103,97 @@ fn credentials_never_follow_a_redirect() {
     assert!(done.err.contains("with a user name or a password is not accepted"), "{}", done.err);
 }
 
+#[test]
+fn folders_and_patterns_in_s3_name_their_objects() {
+    let (scratch, server) = (Scratch::new(), WebServer::start());
+    for name in ["games/1.pgn", "games/2.pgn", "games/old/3.pgn", "games/.4.pgn", "games2/5.pgn"] {
+        server.put(&format!("/bucket/{name}"), GAMES);
+    }
+    server.put("/bucket/games/readme.txt", "no games");
+    for (name, games) in [
+        ("s3://bucket/games/", "3"),
+        ("s3://bucket/games/*.pgn", "2"),
+        ("s3://bucket/games/**/*.pgn", "3"),
+        ("s3://bucket/**/*.pgn", "4"),
+        ("s3://bucket/games*/5.pgn", "1"),
+    ] {
+        let done = run_in_s3(&scratch, &server.base, &["count", name]);
+        assert_eq!(counted(&done), games, "{name}: {}", done.err);
+    }
+    let done = run_in_s3(&scratch, &server.base, &["count", "s3://bucket/games/"]);
+    assert!(done.err.contains("1 file of other formats is not read"), "{}", done.err);
+    for (name, message) in [
+        ("s3://bucket/none/*.pgn", "no file matches s3://bucket/none/*.pgn"),
+        ("s3://bucket/none/", "is a folder without a file that epdb reads"),
+    ] {
+        let done = run_in_s3(&scratch, &server.base, &["count", name]);
+        assert_eq!(done.status, 2, "{name}: {}", done.err);
+        assert!(done.err.contains(message), "{}", done.err);
+    }
+}
+
+/// The folder of a sharded archive is read once, through its manifest.
+#[test]
+fn a_library_in_a_folder_in_s3_is_counted_once() {
+    let (scratch, server) = (Scratch::with("a.epd", records()), WebServer::start());
+    let pack = ["pack", "a.epd", "--shards", "4", "-o", "s3://bucket/all/library"];
+    let done = run_in_s3(&scratch, &server.base, &pack);
+    assert_eq!(done.status, 0, "{}", done.err);
+    server.put("/bucket/all/b.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n");
+    let done = run_in_s3(&scratch, &server.base, &["count", "s3://bucket/all/"]);
+    assert_eq!(counted(&done), "20001");
+}
+
+fn run_in_hub(scratch: &Scratch, server: &WebServer, args: &[&str]) -> Done {
+    scratch.run_in(args, &[("HF_ENDPOINT", &server.base), ("HF_TOKEN", "secret")])
+}
+
+#[test]
+fn datasets_are_read_and_their_token_stays_with_their_server() {
+    let (scratch, server) = server();
+    let hub = WebServer::start();
+    hub.put("/datasets/o/n/resolve/main/b.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n");
+    hub.redirect("/datasets/o/n/resolve/v1/a.epa", &server.at("/a.epa"));
+    assert_eq!(counted(&run_in_hub(&scratch, &hub, &["count", "hf://datasets/o/n/b.epd"])), "1");
+    let at_v1 = "hf://datasets/o/n@v1/a.epa";
+    assert_eq!(counted(&run_in_hub(&scratch, &hub, &["count", at_v1])), "20000");
+    let authorized = |request: &crate::web_server::Request| {
+        request.headers.get("authorization").is_some_and(|it| it == "Bearer secret")
+    };
+    let (asked, redirected) = (hub.requests(), server.requests());
+    assert!(asked.len() > 2 && asked.iter().all(authorized), "{asked:?}");
+    assert!(!redirected.is_empty(), "{redirected:?}");
+    assert!(redirected.iter().all(|it| !it.headers.contains_key("authorization")));
+
+    hub.fail("/datasets/o/n/resolve/main/b.epd", Fault::Status(401));
+    let done = run_in_hub(&scratch, &hub, &["count", "hf://datasets/o/n/b.epd"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("hf://datasets/o/n/b.epd: there is no such dataset"), "{}", done.err);
+    assert!(!done.err.contains("secret"), "{}", done.err);
+    let done = run_in_hub(&scratch, &hub, &["count", "hf://spaces/o/n/b.epd"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("hf://datasets/OWNER/NAME/FILE is expected"), "{}", done.err);
+}
+
+#[test]
+fn folders_and_patterns_of_datasets_name_their_files() {
+    let (scratch, hub) = (Scratch::new(), WebServer::start());
+    for name in ["d/year=2023/0.pgn", "d/year=2024/0.pgn", "d/year=2024/1.pgn", "e/0.pgn"] {
+        hub.put(&format!("/datasets/o/n/resolve/main/{name}"), GAMES);
+    }
+    hub.put("/datasets/o/n/resolve/main/README.md", "a dataset");
+    for (name, games) in [
+        ("hf://datasets/o/n/d/year=2024/*.pgn", "2"),
+        ("hf://datasets/o/n/d/*/0.pgn", "2"),
+        ("hf://datasets/o/n/**/*.pgn", "4"),
+        ("hf://datasets/o/n/d/", "3"),
+        ("hf://datasets/o/n/", "4"),
+    ] {
+        let done = run_in_hub(&scratch, &hub, &["count", name]);
+        assert_eq!(counted(&done), games, "{name}: {}", done.err);
+    }
+}
+
 /// Every place that shows or stores the name of a source.
 #[test]
 fn no_output_has_the_query_or_the_password_of_an_address() {

@@ -1,5 +1,6 @@
 """Files on a web server: every function that reads gives what it gives for the file."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,3 +56,32 @@ def test_files_that_are_written(folder: Path, serve: Callable[[Path], str]) -> N
 def test_an_address_without_a_file(serve: Callable[[Path], str], tmp_path: Path) -> None:
     with pytest.raises(EpdbError, match="no such object"):
         epdb_chess.open(f"{serve(tmp_path)}/none.epa")
+
+
+def test_storage_options(folder: Path, serve: Callable[[Path], str]) -> None:
+    """Options of a dataset hold for all that is read of it, here and where a scan is unpickled."""
+    files = folder / "datasets" / "owner" / "name" / "resolve" / "main"
+    files.mkdir(parents=True)
+    for name in ["suite.epd", "tally.epa", "games.pgn"]:
+        (files / name).write_bytes((folder / name).read_bytes())
+    options: dict[str, str | bool] = {"endpoint": serve(folder), "token": "secret"}
+    address = "hf://datasets/owner/name"
+    wanted = list(map(str, epdb_chess.read(folder / "suite.epd")))
+    assert list(map(str, epdb_chess.read(f"{address}/suite.epd", storage_options=options))) == wanted
+    scan = epdb_chess.scan(f"{address}/suite.epd", storage_options=options)
+    copy = pickle.loads(pickle.dumps(scan))
+    assert copy.count() == scan.count() == len(wanted)
+    with epdb_chess.open(f"{address}/tally.epa", storage_options=options) as library:
+        assert samples.START in library
+        assert samples.START in pickle.loads(pickle.dumps(library))
+    counts = epdb_chess.tally(f"{address}/games.pgn", folder / "far.epa", storage_options=options)
+    assert counts["games"] > 0
+
+
+def test_storage_options_that_are_unknown() -> None:
+    with pytest.raises(EpdbError, match="aws_regoin.*is not an option of s3://.*aws_region"):
+        epdb_chess.scan("s3://bucket/a.epd", storage_options={"aws_regoin": "eu-west-1"})
+    with pytest.raises(EpdbError, match="key.*is not an option of hf://"):
+        epdb_chess.read("hf://datasets/o/n/a.epd", storage_options={"key": "x"})
+    with pytest.raises(EpdbError, match="only s3:// and hf:// have storage options"):
+        epdb_chess.open("https://example.org/a.epd", storage_options={"token": "x"})

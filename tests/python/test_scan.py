@@ -219,3 +219,22 @@ def test_errors(tmp_path: Path, suite: Path) -> None:
         epdb_chess.scan(suite, rows="squares")  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError):
         epdb_chess.scan(tmp_path / "none.epd").count()
+
+
+def test_fields_are_an_expression_of_polars() -> None:
+    boards = [samples.START, None, samples.AFTER_E4, samples.START]
+    frame = pl.DataFrame({"position": boards, "n": [1, 2, 3, 4]})
+    columns = ["key", "pieces", "material"]
+    scanned = epdb_chess.scan(frame.drop_nulls(), on="position", columns=columns).to_polars()
+    struct = epdb_chess.fields("position", columns).struct.unnest()
+    for found in [frame.select(struct), frame.lazy().select(struct).collect()]:
+        assert found.drop_nulls().equals(scanned.collect())
+        assert found["pieces"].to_list() == [32, None, 32, 32]
+    lazy = frame.lazy().filter(epdb_chess.fields(pl.col("position"), ["legal_moves"]) == 20)
+    assert lazy.collect()["n"].to_list() == [1, 3, 4]
+    packed = pl.DataFrame(epdb_chess.scan(frame.drop_nulls(), on="position", columns=["board"]))
+    keys = packed.select(epdb_chess.fields("board", ["key"]))["board"]
+    assert keys.to_list() == scanned.collect()["key"].to_list()
+    assert frame.head(0).select(struct).schema == scanned.collect_schema()
+    with pytest.raises(Exception, match="no fen"):
+        pl.DataFrame({"position": ["no fen"]}).select(epdb_chess.fields("position", ["key"]))

@@ -1,4 +1,4 @@
-//! A web server in the process of the test, which fails on demand. It also takes requests for S3.
+//! A web server in the process of the test, which fails on demand. It also takes requests for S3 and for datasets.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used)]
@@ -305,6 +305,14 @@ impl State {
     }
 
     fn read(&self, request: &Request, path: &str) -> Answer {
+        let query = request.path.split_once('?').map_or("", |(_, query)| query);
+        if query.contains("list-type=2") {
+            return self.list_bucket(path.trim_end_matches('/'), query);
+        }
+        if let Some(tree) = path.strip_prefix("/api/datasets/") {
+            let (dataset, folder) = tree.split_once("/tree/main").unwrap();
+            return self.list_dataset(dataset, folder, query, &request.headers["host"]);
+        }
         let (bytes, tag) = match self.objects.get(path) {
             None => return Answer::empty(404),
             Some(Object::Redirect(to)) => {
@@ -331,6 +339,58 @@ impl State {
                 Answer::new(206, headers, bytes[range].to_vec())
             }
         }
+    }
+
+    /// The page of a list that a query asks for, and the number of the next page. A page has two entries.
+    fn page<'e>(
+        entries: &'e [String],
+        query: &str,
+        parameter: &str,
+    ) -> (&'e [String], Option<usize>) {
+        let number = query.split('&').find_map(|it| it.strip_prefix(parameter));
+        let number: usize = number.map_or(0, |number| number.parse().unwrap());
+        let pages: Vec<&[String]> = entries.chunks(2).collect();
+        let next = (number + 1 < pages.len()).then_some(number + 1);
+        (pages.get(number).copied().unwrap_or_default(), next)
+    }
+
+    /// The keys of a bucket in the XML of S3.
+    fn list_bucket(&self, bucket: &str, query: &str) -> Answer {
+        let prefix = query.split('&').find_map(|it| it.strip_prefix("prefix="));
+        let start = format!("{bucket}/{}", prefix.unwrap_or_default().replace("%2F", "/"));
+        let paths = self.objects.keys().filter(|path| path.starts_with(&start));
+        let entries = paths.map(|path| {
+            format!(
+                "<Contents><Key>{}</Key><LastModified>2026-11-27T00:00:00.000Z</LastModified>\
+                 <Size>1</Size></Contents>",
+                &path[bucket.len() + 1..]
+            )
+        });
+        let entries: Vec<String> = entries.collect();
+        let (page, next) = State::page(&entries, query, "continuation-token=");
+        let next = next.map_or_else(String::new, |number| {
+            format!("<NextContinuationToken>{number}</NextContinuationToken>")
+        });
+        let text = format!("<ListBucketResult>{}{next}</ListBucketResult>", page.concat());
+        Answer::new(200, Vec::new(), text.into())
+    }
+
+    /// The files of a dataset in the JSON of Hugging Face.
+    fn list_dataset(&self, dataset: &str, folder: &str, query: &str, host: &str) -> Answer {
+        let root = format!("/datasets/{dataset}/resolve/main");
+        let start = format!("{root}{folder}/");
+        let paths = self.objects.keys().filter(|path| path.starts_with(&start));
+        let files = paths.map(|path| {
+            format!("{{\"type\":\"file\",\"path\":\"{}\",\"size\":1}}", &path[root.len() + 1..])
+        });
+        let above = r#"{"type":"directory","path":"x","size":0}"#.to_string();
+        let entries: Vec<String> = [above].into_iter().chain(files).collect();
+        let (page, next) = State::page(&entries, query, "cursor=");
+        let link = next.map(|number| {
+            let address = format!("http://{host}/api/datasets/{dataset}/tree/main{folder}");
+            ("Link", format!("<{address}?recursive=true&cursor={number}>; rel=\"next\""))
+        });
+        Answer::new(200, link.into_iter().collect(), format!("[{}]", page.join(",")).into())
     }
 
     /// Begins, continues, completes or aborts an object that is written in parts.

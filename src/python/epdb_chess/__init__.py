@@ -7,6 +7,7 @@ expressions that select records and games.
 """
 
 from . import columns, shard, where
+from ._frames import fields
 from ._native import (
     Answers,
     Batch,
@@ -72,6 +73,7 @@ __all__ = [
     "__version__",
     "columns",
     "convert",
+    "fields",
     "from_arrow",
     "key",
     "moves",

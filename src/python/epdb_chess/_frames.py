@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from . import _native
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +30,29 @@ def to_arrow(scan: Scan | Answers) -> Any:
 
 def to_pandas(scan: Scan | Answers) -> Any:
     return to_arrow(scan).to_pandas()
+
+
+def fields(fen: str | pl.Expr, columns: Sequence[str]) -> pl.Expr:
+    """Chess columns of a column with FENs or packed boards, as an expression of polars.
+
+    `columns` are as in `scan`. One column is the value of the expression; several are the fields of a struct. A null
+    has nulls. A position that cannot be read raises an `EpdbError`. Needs the package polars.
+    """
+    import polars as pl
+
+    def values(positions: pl.Series) -> pl.Series:
+        table = positions.drop_nulls().alias("fen").to_frame()
+        found = pl.DataFrame(_native.scan(table, on="fen", columns=columns))
+        found = found.to_struct() if len(columns) > 1 else found.to_series()
+        is_there = positions.is_not_null()
+        if not is_there.all():
+            rows = pl.select(pl.when(is_there).then(is_there.cum_sum() - 1)).to_series()
+            found = found.gather(rows)
+        return found.alias(positions.name)
+
+    none = values(pl.Series("fen", [], pl.String))
+    column = pl.col(fen) if isinstance(fen, str) else fen
+    return column.map_batches(values, return_dtype=none.dtype, is_elementwise=True)
 
 
 def to_polars(scan: Scan) -> pl.LazyFrame:

@@ -91,6 +91,7 @@ class _TableOptions(TypedDict, total=False):
     label_view: Literal["white", "mover"] | None
     charset: str | None
     deny_warnings: bool | None
+    storage_options: dict[str, str | bool] | None
 
 @type_check_only
 class _GameOptions(_TableOptions, total=False):
@@ -628,6 +629,7 @@ def merge(
     where: str | None = None,
     allow_overlap: bool = False,
     force: bool = False,
+    storage_options: dict[str, str | bool] | None = None,
 ) -> int:
     """Adds libraries, or joins archives, into a sharded archive. Returns the number of records.
 

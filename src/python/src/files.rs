@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, file_in_the_way, invalid, written_class};
-use crate::inputs::{Given, inputs};
+use crate::inputs::Given;
 use crate::options::{ReadOptions, Words, word};
 use crate::report::Findings;
 use crate::work::{Progress, Ticker, run, run_on};
@@ -96,7 +96,16 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The files of the value of an argument.
     pub(crate) fn new(
+        value: &Bound<'_, PyAny>,
+        on_error: &str,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Input> {
+        Input::of(value.py(), Given::new(value, None, options)?, on_error, options)
+    }
+
+    pub(crate) fn of(
         py: Python<'_>,
         given: Given,
         on_error: &str,
@@ -268,7 +277,7 @@ fn check_output(py: Python<'_>, input: &Input, output: &Path, force: bool) -> Py
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn pack<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     output: PathBuf,
     level: &str,
     sorted: bool,
@@ -279,7 +288,7 @@ pub(crate) fn pack<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let input = Input::new(py, paths, on_error, options)?;
+    let input = Input::new(paths, on_error, options)?;
     if block.is_some_and(|block| !(1..=65_535).contains(&block)) {
         return Err(invalid(py, "block is a number of records from 1 to 65535"));
     }
@@ -304,18 +313,18 @@ pub(crate) fn pack<'py>(
 /// Writes the records of an archive to a file of another format, chosen by its name.
 #[pyfunction]
 #[pyo3(signature = (archive, output, *, force = false, progress = None))]
-pub(crate) fn unpack(
-    py: Python<'_>,
-    archive: PathBuf,
+pub(crate) fn unpack<'py>(
+    py: Python<'py>,
+    archive: &Bound<'py, PyAny>,
     output: PathBuf,
     force: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'_, PyAny>> {
-    let source = Source::open(&archive, &SourceOptions::default()).or_raise(py)?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let path: PathBuf = archive.extract()?;
+    let source = Source::open(&path, &SourceOptions::default()).or_raise(py)?;
     if source.format() != FileFormat::Epa {
-        return Err(invalid(py, &format!("{} is not an archive", archive.display())));
+        return Err(invalid(py, &format!("{} is not an archive", path.display())));
     }
-    let archive = Given::lasting([archive]);
     convert(py, archive, output, None, None, force, false, "raise", progress, None)
 }
 
@@ -347,7 +356,7 @@ struct Schema(FileFormat);
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] input: Given,
+    input: &Bound<'_, PyAny>,
     output: PathBuf,
     schema: Option<&str>,
     threads: Option<NonZeroUsize>,
@@ -357,7 +366,7 @@ pub(crate) fn convert<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut input = Input::new(py, input, on_error, options)?;
+    let mut input = Input::new(input, on_error, options)?;
     check_output(py, &input, &output, force)?;
     let mut target = TargetOptions {
         replace: force,
@@ -396,13 +405,13 @@ pub(crate) fn convert<'py>(
 #[pyo3(signature = (paths, output, *, on_error = "raise", progress = None, **options))]
 pub(crate) fn normalize<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     output: PathBuf,
     on_error: &str,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let input = Input::new(py, paths, on_error, options)?;
+    let input = Input::new(paths, on_error, options)?;
     let target = TargetOptions { format: Some(FileFormat::Epd), ..Default::default() };
     let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| {
@@ -503,7 +512,7 @@ fn check_copies(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn tally<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     output: PathBuf,
     by: Option<Vec<String>>,
     max_ply: Option<u32>,
@@ -522,7 +531,7 @@ pub(crate) fn tally<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let input = Input::new(py, paths, on_error, options)?;
+    let input = Input::new(paths, on_error, options)?;
     let counting = Counting {
         by,
         max_ply,
@@ -583,7 +592,7 @@ pub(crate) fn tally<'py>(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn report<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     names: Option<Vec<String>>,
     theme: &str,
     html: Option<PathBuf>,
@@ -591,7 +600,7 @@ pub(crate) fn report<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let input = Input::new(py, paths, on_error, options)?;
+    let input = Input::new(paths, on_error, options)?;
     if names.as_ref().is_some_and(|names| names.len() != library_files(&input.inputs).len()) {
         return Err(PyTypeError::new_err("names has one name for each path"));
     }

@@ -1,16 +1,17 @@
 //! Inputs of functions: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epdb_chess::error::Error;
-use epdb_library::named_files::{WILD, named_files};
-use epdb_source::{Inputs, is_address, write_table};
+use epdb_library::named_files::{WILD, named_files, names_objects};
+use epdb_source::{Inputs, is_address, set_storage_options, write_table};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::arrow_input::{ArrowInput, is_arrow};
@@ -28,12 +29,20 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The files or the slice of a value. `on` is the column of positions of a table.
-    pub(crate) fn new(value: &Bound<'_, PyAny>, on: Option<&str>) -> PyResult<Given> {
+    /// The files or the slice of a value. `on` is the column of positions of a table. `options` may have
+    /// storage options, which from then on are those of the addresses among the files.
+    pub(crate) fn new(
+        value: &Bound<'_, PyAny>,
+        on: Option<&str>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Given> {
+        // No file of a slice is at an address.
         if let Ok(slice) = value.cast::<Slice>() {
             return Ok(Given::lasting(slice.get().0.clone()));
         }
-        let mut files = Files { on, paths: Vec::new(), temporary: Vec::new() };
+        let storage = options.map(|it| it.get_item("storage_options")).transpose()?.flatten();
+        let storage = storage.as_ref().map(|it| it.extract()).transpose()?.flatten();
+        let mut files = Files { on, storage, paths: Vec::new(), temporary: Vec::new() };
         files.add(value)?;
         Ok(Given { inputs: files.paths.into(), temporary: Arc::new(files.temporary) })
     }
@@ -57,18 +66,32 @@ impl Given {
     }
 }
 
-/// The value of an argument.
-pub(crate) fn inputs(value: &Bound<'_, PyAny>) -> PyResult<Given> {
-    Given::new(value, None)
+/// Sets the options of an address, from the argument `storage_options` of a function. Other paths have none.
+pub(crate) fn set_storage(
+    py: Python<'_>,
+    path: &Path,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let Some(options) = options.filter(|_| is_address(path)) else { return Ok(()) };
+    let mut storage = BTreeMap::new();
+    for (key, value) in options {
+        let text = match value.extract::<bool>() {
+            Ok(flag) => flag.to_string(),
+            Err(_) => value.extract()?,
+        };
+        storage.insert(key.extract()?, text);
+    }
+    set_storage_options(path, &storage).or_raise(py)
 }
 
-struct Files<'a> {
+struct Files<'a, 'py> {
     on: Option<&'a str>,
+    storage: Option<Bound<'py, PyDict>>,
     paths: Vec<PathBuf>,
     temporary: Vec<TempPath>,
 }
 
-impl Files<'_> {
+impl Files<'_, '_> {
     fn add(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         if value.is_instance_of::<PyString>() || value.hasattr(intern!(py, "__fspath__"))? {
@@ -89,11 +112,13 @@ impl Files<'_> {
         }
     }
 
-    /// Adds a file, the files of a folder, or those that match a pattern such as `games/**/*.pgn`.
+    /// Adds a file, the files of a folder, or those that match a pattern such as `games/**/*.pgn`, also at an
+    /// address.
     fn add_path(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        set_storage(py, &path, self.storage.as_ref())?;
         let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|it| WILD.contains(it));
-        let names_many = path.is_dir() || is_pattern && !is_address(&path) && !path.is_file();
-        if names_many {
+        let names_files = path.is_dir() || is_pattern && !is_address(&path) && !path.is_file();
+        if names_files || names_objects(&path) {
             self.paths.append(&mut named_files(&path).or_raise(py)?);
         } else {
             self.paths.push(path);

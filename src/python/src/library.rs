@@ -37,7 +37,7 @@ use crate::errors::{
     with_given_names,
 };
 use crate::files::each_item;
-use crate::inputs::{Given, inputs};
+use crate::inputs::Given;
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Findings, report_object};
@@ -98,11 +98,12 @@ struct State {
 #[pyo3(signature = (path, *, memory = 67_108_864, progress = None, **options))]
 pub(crate) fn open(
     py: Python<'_>,
-    #[pyo3(from_py_with = inputs)] path: Given,
+    path: &Bound<'_, PyAny>,
     memory: usize,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Library> {
+    let path = Given::new(path, None, options)?;
     let arguments = options.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
     arguments.set_item("memory", memory)?;
     let arguments = arguments.unbind();

@@ -116,6 +116,8 @@ impl ReadOptions {
                 "charset" => charset = Some(parsed::<TextCharset>(py, &word_of()?)?),
                 "deny_warnings" => deny_warnings = flag()?,
                 "truncate_games" => truncate_games = flag()?,
+                // They are set where the addresses are known.
+                "storage_options" => {}
                 name => {
                     let text = format!("unexpected keyword argument '{name}'");
                     return Err(PyTypeError::new_err(text));

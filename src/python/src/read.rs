@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{invalid, raised};
 use crate::files::skips;
-use crate::inputs::{Given, inputs};
+use crate::inputs::Given;
 use crate::options::ReadOptions;
 use crate::record::Record;
 use crate::report::{Warned, rejected, report_object, warn_of_filter};
@@ -76,12 +76,13 @@ struct State {
 #[pyo3(signature = (paths, *, on_error = "raise", progress = None, **options))]
 pub(crate) fn read(
     py: Python<'_>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     on_error: &str,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Reader> {
     let skips = skips(py, on_error)?;
+    let paths = Given::new(paths, None, options)?;
     let options = ReadOptions::new(py, options)?;
     let (filter, mut options) = (options.filter.clone(), options.records());
     let (sender, batches) = sync_channel(BATCHES);

@@ -102,7 +102,7 @@ pub(crate) fn scan(
     arguments.set_item("batch_size", batch_size)?;
     arguments.set_item("threads", threads)?;
     arguments.set_item("on_error", on_error)?;
-    let given = Given::new(paths, on)?;
+    let given = Given::new(paths, on, options)?;
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
     let rows: Rows = word(py, rows)?;

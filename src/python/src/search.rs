@@ -12,7 +12,6 @@ use pyo3::types::PyDict;
 
 use crate::errors::invalid;
 use crate::files::Input;
-use crate::inputs::{Given, inputs};
 use crate::options::word;
 use crate::work::{Progress, run};
 
@@ -30,7 +29,7 @@ use crate::work::{Progress, run};
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn search<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Given,
+    paths: &Bound<'_, PyAny>,
     r#where: &str,
     players: Option<Vec<String>>,
     side: Option<&str>,
@@ -39,7 +38,7 @@ pub(crate) fn search<'py>(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut input = Input::new(py, paths, on_error, options)?;
+    let mut input = Input::new(paths, on_error, options)?;
     let refused = |error| invalid(py, &format!("{where:?}: {error}"));
     let own = Expression::parse(r#where).map_err(refused)?;
     own.check_games().map_err(refused)?;

@@ -18,7 +18,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, invalid};
 use crate::files::{Counting, Input, MEMORY};
-use crate::inputs::Given;
+use crate::inputs::{Given, set_storage};
 use crate::options::{paths, word};
 use crate::slices::{Plan, Slice};
 use crate::work::{Progress, run};
@@ -64,8 +64,8 @@ pub(crate) fn games(
     on_error: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<u64> {
+    let input = Input::new(slice.as_any(), on_error, options)?;
     let slice = &slice.get().0;
-    let input = Input::new(py, Given::lasting(slice.clone()), on_error, options)?;
     let counting = Counting {
         by,
         max_ply,
@@ -124,7 +124,7 @@ pub(crate) fn copies(
 #[pyfunction]
 #[pyo3(signature = (
     runs, output, *, shards, level = "default", block = None, min_games = None, r#where = None,
-    allow_overlap = false, force = false
+    allow_overlap = false, force = false, storage_options = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn merge(
@@ -138,11 +138,13 @@ pub(crate) fn merge(
     r#where: Option<String>,
     allow_overlap: bool,
     force: bool,
+    storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<u64> {
+    runs.iter().chain([&output]).try_for_each(|path| set_storage(py, path, storage_options))?;
     if !(1..=MAX_SHARDS).contains(&shards) {
         return Err(invalid(py, &format!("shards is a number from 1 to {MAX_SHARDS}")));
     }
-    let input = Input::new(py, Given::lasting(runs.clone()), "raise", None)?;
+    let input = Input::of(py, Given::lasting(runs.clone()), "raise", None)?;
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
     let options = ShardOptions {
         level: word(py, level)?,

@@ -3,12 +3,17 @@
 
 mod client;
 mod folder;
+mod hub;
+mod list;
 mod ranges;
 mod settings;
 mod shared;
+mod storage;
 
 pub(super) use folder::RemoteFolder;
+pub(super) use list::objects_below;
 pub(super) use ranges::RangeFile;
+pub(super) use storage::set_storage_options;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -24,7 +29,8 @@ use futures_util::stream::{self, BoxStream};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
 
-use self::client::LastModified;
+use self::client::{LastModified, Opened};
+use self::hub::HubPath;
 use self::settings::RemoteSettings;
 use self::shared::wait_for;
 use super::delta::name_of;
@@ -59,15 +65,21 @@ impl fmt::Debug for RemoteObject {
 impl RemoteObject {
     /// The object at an address.
     pub(super) fn new(address: &Path) -> Result<RemoteObject> {
-        let name: Arc<str> = name_of(address).into();
-        let address = address.to_string_lossy();
-        let opened = match address.strip_prefix("s3://") {
+        let text = address.to_string_lossy();
+        let opened = match text.strip_prefix("s3://") {
             Some(object) => client::in_s3(object),
-            None => client::on_web(&address),
+            None if text.starts_with("hf://") => in_dataset(&text),
+            None => client::on_web(&text, None),
         };
-        let (store, key) = opened.map_err(|error| error.in_source(Arc::clone(&name)))?;
-        let query = address.split_once(['?', '#']).map_or("", |(_, query)| query).into();
-        Ok(RemoteObject { name, query, store, key })
+        let opened = opened.map_err(|error| error.in_source(name_of(address)))?;
+        Ok(RemoteObject::of(address, opened))
+    }
+
+    /// The object that was found at an address.
+    fn of(address: &Path, (store, key): Opened) -> RemoteObject {
+        let text = address.to_string_lossy();
+        let query = text.split_once(['?', '#']).map_or("", |(_, query)| query).into();
+        RemoteObject { name: name_of(address).into(), query, store, key }
     }
 
     /// Starts to read the object from its first byte. The first request is for the first bytes only,
@@ -153,25 +165,41 @@ impl RemoteObject {
         }
     }
 
-    /// Names the object in an error, and says what to do about it.
     fn failed(&self, error: object_store::Error) -> Error {
-        use object_store::Error as Cause;
-        let is_s3 = self.name.starts_with("s3://");
-        let error = match error {
-            Cause::NotFound { .. } => {
-                Error::new("the server has no such object").with_kind(ErrorKind::NotFound)
-            }
-            Cause::Precondition { .. } => replaced(),
-            Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. } if is_s3 => {
-                Error::new(format!("access is denied: {}", client::NO_CREDENTIALS))
-            }
-            error => {
-                let text = without_addresses(&error.to_string(), &self.query);
-                Error::new(text).with_kind(Error::from_cause(error).kind())
-            }
-        };
-        error.in_source(Arc::clone(&self.name))
+        failed(&self.name, &self.query, error)
     }
+}
+
+/// A file of a dataset, which a web server has.
+fn in_dataset(address: &str) -> Result<Opened> {
+    let file = HubPath::parse(address)?;
+    client::on_web(file.content()?.as_str(), file.authorization()?)
+}
+
+/// Names an object in an error, and says what to do about it. `query` is that of its address.
+fn failed(name: &Arc<str>, query: &str, error: object_store::Error) -> Error {
+    use object_store::Error as Cause;
+    let error = match error {
+        Cause::NotFound { .. } => {
+            Error::new("the server has no such object").with_kind(ErrorKind::NotFound)
+        }
+        Cause::Precondition { .. } => replaced(),
+        Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. }
+            if name.starts_with("s3://") =>
+        {
+            Error::new(format!("access is denied: {}", client::NO_CREDENTIALS))
+        }
+        Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. }
+            if name.starts_with("hf://") =>
+        {
+            Error::new(client::NO_TOKEN)
+        }
+        error => {
+            let text = without_addresses(&error.to_string(), query);
+            Error::new(text).with_kind(Error::from_cause(error).kind())
+        }
+    };
+    error.in_source(Arc::clone(name))
 }
 
 /// A version of an object: its size, and the tag (ETag) by which the server distinguishes versions.

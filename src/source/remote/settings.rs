@@ -1,7 +1,8 @@
-//! Settings from the environment.
+//! Settings from the environment, and from the program that uses this library.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use epdb_archive::pages::GAP;
@@ -75,4 +76,20 @@ fn is_true(name: &str) -> Result<bool> {
         Some("false" | "") => Ok(false),
         _ => Err(Error::new(format!("{name} is `{}`: true or false is expected", value.display()))),
     }
+}
+
+pub(super) type StorageOptions = BTreeMap<String, String>;
+
+/// The options of buckets and datasets, by their addresses.
+static STORAGE: Mutex<BTreeMap<String, StorageOptions>> = Mutex::new(BTreeMap::new());
+
+/// Sets the storage options of a bucket or a dataset, for this process.
+pub(super) fn keep_storage_options(place: String, options: StorageOptions) {
+    STORAGE.lock().unwrap_or_else(PoisonError::into_inner).insert(place, options);
+}
+
+/// The storage options of a bucket or a dataset.
+pub(super) fn storage_options(place: &str) -> StorageOptions {
+    let all = STORAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(place).cloned().unwrap_or_default()
 }
