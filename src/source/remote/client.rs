@@ -36,7 +36,7 @@ pub(super) const NO_CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCES
     AWS_SKIP_SIGNATURE=true for a public object, or EPDB_REMOTE_INSTANCE_CREDENTIALS=true to request \
     credentials from the machine or the container";
 const NO_KEY: &str = "not a valid address: s3://BUCKET/KEY is expected";
-/// What to do about a dataset that may not be read. The server hides those that do not exist.
+/// The advice for a dataset that may not be read. The server hides those that do not exist.
 pub(super) const NO_TOKEN: &str = "there is no such dataset, or it is not public: set HF_TOKEN in the environment \
     to a token that may read it";
 const NO_USER: &str = "an address with a user name or a password is not accepted";

@@ -48,12 +48,12 @@ impl<'a> HubPath<'a> {
         format!("{}/{path}", self.dataset)
     }
 
-    /// Where the content of the file is requested.
+    /// The place of the content of the file on the server.
     pub(super) fn content(&self) -> Result<Url> {
         self.url(&["datasets", self.owner, self.name, "resolve"])
     }
 
-    /// Where the list of all files below the folder is requested.
+    /// The place of the list of all files below the folder on the server.
     pub(super) fn listing(&self) -> Result<Url> {
         let mut url = self.url(&["api", "datasets", self.owner, self.name, "tree"])?;
         url.set_query(Some("recursive=true"));
