@@ -42,12 +42,12 @@ def fields(fen: str | pl.Expr, columns: Sequence[str]) -> pl.Expr:
 
     def values(positions: pl.Series) -> pl.Series:
         table = positions.drop_nulls().alias("fen").to_frame()
-        found = pl.DataFrame(_native.scan(table, on="fen", columns=columns))
-        found = found.to_struct() if len(columns) > 1 else found.to_series()
+        rows = pl.DataFrame(_native.scan(table, on="fen", columns=columns))
+        found = rows.to_struct() if len(columns) > 1 else rows.to_series()
         is_there = positions.is_not_null()
         if not is_there.all():
-            rows = pl.select(pl.when(is_there).then(is_there.cum_sum() - 1)).to_series()
-            found = found.gather(rows)
+            places = pl.select(pl.when(is_there).then(is_there.cum_sum() - 1)).to_series()
+            found = found.gather(places)
         return found.alias(positions.name)
 
     none = values(pl.Series("fen", [], pl.String))
