@@ -8,14 +8,12 @@ use serde::Serialize;
 
 use epdb_archive::About;
 use epdb_chess::codec::tally_origin::{TallyOrigin, TallySource};
-use epdb_library::backsolve::BacksolveCounts;
 use epdb_library::census::CensusTally;
-use epdb_library::census::GameCensus;
 use epdb_library::diff;
 use epdb_library::duplicates::DuplicateItem;
 use epdb_library::field::json_operands;
 use epdb_library::sets;
-use epdb_library::tally::{self, TallyCounts};
+use epdb_library::tally::{MergedGames, TallyCounts};
 use epdb_source::LibrarySummary;
 use epdb_store::ImportCounts;
 
@@ -112,36 +110,8 @@ pub(crate) struct Move {
 /// Statistics of records (`stats --json`).
 #[derive(Serialize)]
 pub(crate) struct Stats {
-    /// All records.
-    pub(crate) records: u64,
-    /// Records with White to move.
-    pub(crate) white_to_move: u64,
-    /// Records with Black to move.
-    pub(crate) black_to_move: u64,
-    /// Records with a halfmove clock or a fullmove number.
-    pub(crate) with_counters: u64,
-    /// Records with an en passant square where no capture is legal.
-    pub(crate) superfluous_en_passant: u64,
-    /// Records with a castling right that only Chess960 has.
-    pub chess960: u64,
-    /// Records of illegal positions.
-    pub(crate) illegal: u64,
-    /// Records whose `id` another record has already.
-    pub(crate) repeated_ids: u64,
-    /// Number of different records by all six fields.
-    pub(crate) unique_with_counters: u64,
-    /// Number of different records by the first four fields.
-    pub(crate) unique_without_counters: u64,
-    /// Number of different positions.
-    pub(crate) unique_positions: u64,
-    /// Number of different records by board, side to move and castling rights.
-    pub(crate) unique_without_en_passant: u64,
-    /// Number of different records by board and side to move.
-    pub(crate) unique_boards_and_sides: u64,
-    /// Number of different boards.
-    pub(crate) unique_boards: u64,
-    /// Records by opcode.
-    pub(crate) opcodes: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub(crate) census: CensusTally,
     /// Bytes of the files divided by the number of records; absent for standard input.
     pub(crate) file_bytes_per_record: Option<f64>,
     /// Bytes of the binary records divided by the number of records.
@@ -316,41 +286,41 @@ pub(crate) struct Count {
     pub(crate) count: u64,
 }
 
-/// Counts of a library that was made (`tally --json`).
+/// Games that were read to be counted.
 #[derive(Serialize)]
-pub(crate) struct Tallied {
-    file: String,
-    /// Games counted.
+pub(crate) struct CountedGames {
     games: u64,
     /// Games that were counted before.
     duplicate_games: u64,
     /// Games that the options leave out.
     games_left_out: u64,
-    /// Number of truncated games among the counted ones.
+    /// Games left out because they have an illegal move.
     games_cut_short: u64,
-    /// Games that are not kept, because they have a move that does not fit into one byte.
-    games_not_kept: u64,
-    /// Differences between repeated games and their first copies.
-    merged_games: MergedGames,
-    plies: u64,
-    positions: u64,
 }
 
-impl Tallied {
-    /// Builds the object.
-    pub(crate) fn new(file: String, counts: &TallyCounts, merged: &tally::MergedGames) -> Tallied {
-        Tallied {
-            file,
+impl CountedGames {
+    pub(crate) const fn new(counts: &TallyCounts) -> CountedGames {
+        CountedGames {
             games: counts.games,
             duplicate_games: counts.duplicates,
             games_left_out: counts.left_out,
             games_cut_short: counts.cut_short,
-            games_not_kept: counts.not_kept,
-            merged_games: MergedGames::new(merged),
-            plies: counts.plies,
-            positions: counts.positions,
         }
     }
+}
+
+/// Counts of a library that was made (`tally --json`).
+#[derive(Serialize)]
+pub(crate) struct Tallied {
+    pub(crate) file: String,
+    #[serde(flatten)]
+    pub(crate) games: CountedGames,
+    /// Games that are not kept, because they have a move that does not fit into one byte.
+    pub(crate) games_not_kept: u64,
+    /// Differences between repeated games and their first copies.
+    pub(crate) merged_games: MergedGames,
+    pub(crate) plies: u64,
+    pub(crate) positions: u64,
 }
 
 /// A book that was made (`book make --json`).
@@ -374,244 +344,24 @@ pub(crate) struct Verified<'v> {
     pub(crate) games_without_checksum: u64,
 }
 
-/// Results of a backsolve (`backsolve --dry-run --json`).
-#[derive(Serialize)]
-pub(crate) struct Backsolve<'c> {
-    positions: u64,
-    moves: u64,
-    solved: u64,
-    repetitions: u64,
-    by_rules: u64,
-    by_own_score: u64,
-    unknown: u64,
-    records: u64,
-    changed: u64,
-    new: u64,
-    largest: Vec<ScoreChange<'c>>,
-}
-
-/// A changed `ce`.
-#[derive(Serialize)]
-struct ScoreChange<'c> {
-    fen: &'c str,
-    before: i16,
-    after: i16,
-}
-
-impl<'c> Backsolve<'c> {
-    /// Builds the object.
-    pub(crate) fn new(counts: &'c BacksolveCounts) -> Backsolve<'c> {
-        let largest = counts.largest.iter().map(|change| ScoreChange {
-            fen: &change.position,
-            before: change.before,
-            after: change.after,
-        });
-        Backsolve {
-            positions: counts.positions,
-            moves: counts.moves,
-            solved: counts.solved,
-            repetitions: counts.repetitions,
-            by_rules: counts.facts,
-            by_own_score: counts.own,
-            unknown: counts.unknown,
-            records: counts.records,
-            changed: counts.changed,
-            new: counts.new,
-            largest: largest.collect(),
-        }
-    }
-}
-
 /// Bytes divided by the number of records; `None` without bytes or without records.
-fn bytes_per_record(bytes: Option<u64>, records: u64) -> Option<f64> {
+pub(crate) fn bytes_per_record(bytes: Option<u64>, records: u64) -> Option<f64> {
     let bytes = bytes.filter(|&bytes| bytes > 0 && records > 0)?;
     Some(bytes as f64 / records as f64)
 }
 
-impl Stats {
-    /// Builds the object.
-    pub(crate) fn new(tally: &CensusTally, record_bytes: u64, file_bytes: Option<u64>) -> Stats {
-        Stats {
-            records: tally.records,
-            white_to_move: tally.white_to_move,
-            black_to_move: tally.black_to_move,
-            with_counters: tally.with_counters,
-            superfluous_en_passant: tally.superfluous_en_passant,
-            repeated_ids: tally.repeated_ids,
-            chess960: tally.chess960,
-            illegal: tally.illegal,
-            unique_with_counters: tally.unique.with_counters,
-            unique_without_counters: tally.unique.without_counters,
-            unique_positions: tally.unique.positions,
-            unique_without_en_passant: tally.unique.without_en_passant,
-            unique_boards_and_sides: tally.unique.boards_and_sides,
-            unique_boards: tally.unique.boards,
-            opcodes: tally.opcodes.iter().map(|(name, &count)| (name.to_string(), count)).collect(),
-            file_bytes_per_record: bytes_per_record(file_bytes, tally.records),
-            encoded_bytes_per_record: bytes_per_record(Some(record_bytes), tally.records),
-            libraries: Vec::new(),
-            about: Vec::new(),
-        }
-    }
-}
-
 /// Results of an import (`import --json`).
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Import {
-    /// The file.
     pub(crate) file: String,
-    /// Records read.
-    pub(crate) read: u64,
-    /// Records added to the store.
-    pub(crate) stored: u64,
-    /// Duplicates left out.
-    pub(crate) dropped: u64,
-    /// Earlier records that were replaced by later ones.
-    pub(crate) replaced: u64,
-    /// Records merged into earlier ones.
-    pub(crate) merged: u64,
-    /// Records that are stored although they contradict another record of the same position.
-    pub(crate) conflicts: u64,
-    /// Games counted, with --tally.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) games: Option<u64>,
-    /// Games that were counted before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) duplicate_games: Option<u64>,
-    /// Games that the options leave out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) games_left_out: Option<u64>,
-    /// Number of truncated games among the counted ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) games_cut_short: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) records: ImportCounts,
+    /// With --tally.
+    #[serde(flatten)]
+    pub(crate) games: Option<CountedGames>,
     /// Differences between repeated games and their first copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merged_games: Option<MergedGames>,
     /// The name under which the file was imported before, if nothing was left to import.
     pub(crate) already_imported_as: Option<String>,
-}
-
-impl Import {
-    /// Results of a file.
-    pub(crate) const fn new(file: String, counts: &ImportCounts) -> Import {
-        let ImportCounts { read, stored, dropped, replaced, merged, conflicts } = *counts;
-        Import {
-            file,
-            read,
-            stored,
-            dropped,
-            replaced,
-            merged,
-            conflicts,
-            games: None,
-            duplicate_games: None,
-            games_left_out: None,
-            games_cut_short: None,
-            merged_games: None,
-            already_imported_as: None,
-        }
-    }
-}
-
-/// Numbers of repeated games, by what differs from the first copy.
-#[derive(Serialize)]
-pub(crate) struct MergedGames {
-    /// Another White, Black or Round.
-    pub(crate) other_names: u64,
-    /// Another id.
-    pub(crate) other_ids: u64,
-    /// Other moves, another date or another result.
-    pub(crate) other_moves: u64,
-    /// Repeated games whose first copy was counted by an earlier import. Their tags cannot be compared.
-    pub(crate) not_compared: u64,
-}
-
-impl MergedGames {
-    pub(crate) const fn new(merged: &tally::MergedGames) -> MergedGames {
-        let tally::MergedGames { other_names, other_ids, other_moves, not_compared } = *merged;
-        MergedGames { other_names, other_ids, other_moves, not_compared }
-    }
-}
-
-/// Statistics of games (`stats --json`).
-#[derive(Serialize)]
-pub(crate) struct GameStats {
-    /// All games.
-    pub(crate) games: u64,
-    /// Games won by White.
-    pub(crate) white_wins: u64,
-    /// Games won by Black.
-    pub(crate) black_wins: u64,
-    /// Games drawn.
-    pub(crate) draws: u64,
-    /// Games without a result.
-    pub(crate) unknown: u64,
-    /// Games with a FEN tag.
-    pub(crate) set_up: u64,
-    /// Games whose start is possible only in Chess960.
-    pub(crate) chess960: u64,
-    /// Moves of main lines.
-    pub(crate) plies: u64,
-    /// Moves of the longest main line.
-    pub(crate) longest: u64,
-    /// Variations.
-    pub(crate) variations: u64,
-    /// Moves in variations.
-    pub(crate) variation_plies: u64,
-    /// Null moves.
-    pub(crate) null_moves: u64,
-    /// NAGs.
-    pub(crate) nags: u64,
-    /// Comments.
-    pub(crate) comments: u64,
-    /// Bytes of the comments.
-    pub(crate) comment_bytes: u64,
-    /// `%` lines.
-    pub(crate) escapes: u64,
-    /// Number of games per tag.
-    pub(crate) tags: BTreeMap<String, u64>,
-    /// Number of tags whose names are not counted separately.
-    pub(crate) other_tags: u64,
-    /// Games that PGC cannot store.
-    pub(crate) not_in_pgc: u64,
-    /// Bytes of the files; absent for standard input.
-    pub(crate) file_bytes: Option<u64>,
-    /// Bytes in export format.
-    pub(crate) pgn_bytes: u64,
-    /// Size in PGC, in bytes, of those games that PGC can store.
-    pub(crate) pgc_bytes: u64,
-    /// Moves of the games that PGC can store.
-    pub(crate) pgc_moves: u64,
-}
-
-impl GameStats {
-    /// Builds the object.
-    pub(crate) fn new(games: &GameCensus, file_bytes: Option<u64>) -> GameStats {
-        let [white_wins, black_wins, draws, unknown] = games.results;
-        GameStats {
-            games: games.games,
-            white_wins,
-            black_wins,
-            draws,
-            unknown,
-            set_up: games.set_up,
-            chess960: games.chess960,
-            plies: games.plies,
-            longest: games.longest,
-            variations: games.variations,
-            variation_plies: games.variation_plies,
-            null_moves: games.null_moves,
-            nags: games.nags,
-            comments: games.comments,
-            comment_bytes: games.comment_bytes,
-            escapes: games.escapes,
-            tags: games.tags.clone(),
-            other_tags: games.other_tags,
-            not_in_pgc: games.not_in_pgc,
-            file_bytes,
-            pgn_bytes: games.pgn_bytes,
-            pgc_bytes: games.pgc_bytes,
-            pgc_moves: games.pgc_moves,
-        }
-    }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Serialize, Serializer};
+
 use super::ordered::changed;
 use super::sample::random_from_bytes;
 use epdb_base::spill::Sorter;
@@ -10,7 +12,7 @@ use epdb_chess::codec::packed;
 use epdb_chess::codec::pgc::{self, PgcEncodeOptions};
 use epdb_chess::codec::record::{self, PlainRecord};
 use epdb_chess::error::{Error, Place, Result};
-use epdb_chess::model::rules::{Playable, legality};
+use epdb_chess::model::rules::legality;
 use epdb_chess::model::{
     Castling, Color, Element, EpdRecord, Game, GameResult, Opcode, Position, PositionError, Side,
 };
@@ -49,13 +51,11 @@ pub struct Census {
     ids: Sorter,
 }
 
-/// The result of a [`Census`].
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The result of a [`Census`]. Its text in JSON is what `epdb stats --json` prints.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CensusTally {
     /// All records.
     pub records: u64,
-    /// Number of different records.
-    pub unique: Unique,
     /// Records with White to move.
     pub white_to_move: u64,
     /// Records with Black to move.
@@ -68,37 +68,47 @@ pub struct CensusTally {
     pub chess960: u64,
     /// Records of illegal positions.
     pub illegal: u64,
-    /// Number of records with positions whose moves cannot be generated.
-    pub not_playable: u64,
     /// Number of records whose `id` another record has already.
     pub repeated_ids: u64,
+    /// Number of different records.
+    #[serde(flatten)]
+    pub unique: Unique,
     /// Bytes of all records in binary form.
+    #[serde(skip)]
     pub encoded_bytes: u64,
     /// Records by the number of pieces on the board, 0 to 64.
+    #[serde(skip)]
     pub pieces: [u64; 65],
     /// Number of records with each opcode, for at most 65,536 different opcodes.
     pub opcodes: BTreeMap<Opcode, u64>,
     /// Number of operations that are not counted in `opcodes`, because `opcodes` is full.
+    #[serde(skip)]
     pub other_operations: u64,
 }
 
 /// Numbers of different positions. Each field compares fewer parts of a position than the previous
 /// field.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Unique {
     /// Number of positions if counters are compared too. A position without counters is different
     /// from the same position with `0 1`.
+    #[serde(rename = "unique_with_counters")]
     pub with_counters: u64,
     /// Number of positions if the first four fields are compared as given. Different letters for
     /// the same castling rights are equal.
+    #[serde(rename = "unique_without_counters")]
     pub without_counters: u64,
     /// Number of different positions. Superfluous en passant squares make no difference.
+    #[serde(rename = "unique_positions")]
     pub positions: u64,
     /// Number of positions if only board, side to move and castling rights are compared.
+    #[serde(rename = "unique_without_en_passant")]
     pub without_en_passant: u64,
     /// Number of positions if only board and side to move are compared.
+    #[serde(rename = "unique_boards_and_sides")]
     pub boards_and_sides: u64,
     /// Number of positions if only the board is compared.
+    #[serde(rename = "unique_boards")]
     pub boards: u64,
 }
 
@@ -126,7 +136,6 @@ impl Default for CensusTally {
             superfluous_en_passant: 0,
             chess960: 0,
             illegal: 0,
-            not_playable: 0,
             repeated_ids: 0,
             encoded_bytes: 0,
             pieces: [0; 65],
@@ -182,7 +191,6 @@ impl Census {
         tally.superfluous_en_passant += has(flag::SUPERFLUOUS_EN_PASSANT);
         tally.chess960 += has(flag::CHESS960);
         tally.illegal += has(flag::ILLEGAL);
-        tally.not_playable += has(flag::NOT_PLAYABLE);
         tally.encoded_bytes += u64::from(u32::from_be_bytes(*len));
         tally.pieces[usize::from(*pieces).min(64)] += 1;
         opcodes
@@ -269,8 +277,7 @@ mod flag {
     pub(super) const SUPERFLUOUS_EN_PASSANT: u8 = 1 << 2;
     pub(super) const CHESS960: u8 = 1 << 3;
     pub(super) const ILLEGAL: u8 = 1 << 4;
-    pub(super) const NOT_PLAYABLE: u8 = 1 << 5;
-    pub(super) const ID: u8 = 1 << 6;
+    pub(super) const ID: u8 = 1 << 5;
 }
 
 /// Appends the facts of a record: flags, number of pieces, length of the key, length of the binary
@@ -280,15 +287,13 @@ fn push_facts(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     let position = record.position();
     let identity = position.identity();
     let counters = counters(record);
-    let is_illegal = !legality(position).is_legal();
     let id = record.text_of(Opcode::ID);
     let flags = [
         (position.turn() == Color::Black, flag::BLACK_TO_MOVE),
         (counters != [None, None], flag::COUNTERS),
         (identity.en_passant() != position.en_passant(), flag::SUPERFLUOUS_EN_PASSANT),
         (position.is_chess960(), flag::CHESS960),
-        (is_illegal, flag::ILLEGAL),
-        (is_illegal && Playable::new(position).is_err(), flag::NOT_PLAYABLE),
+        (!legality(position).is_legal(), flag::ILLEGAL),
         (id.is_some(), flag::ID),
     ];
     let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);
@@ -370,48 +375,56 @@ fn counters(record: &EpdRecord) -> [Option<u64>; 2] {
 /// Maximum number of tag names, to bound the memory.
 const MAX_NAMES: usize = 10_000;
 
-/// Statistics of games.
-#[derive(Clone, Default, Debug)]
+/// Statistics of games. Their text in JSON is what `epdb stats --json` prints.
+#[derive(Clone, Default, Debug, Serialize)]
 pub struct GameCensus {
     /// All games.
     pub games: u64,
-    /// Moves of main lines, null moves included.
-    pub plies: u64,
-    /// Null moves, including those in variations.
-    pub null_moves: u64,
-    /// Moves of the longest main line.
-    pub longest: u64,
+    /// Games by result, in the order of [`GameResult::ALL`].
+    #[serde(flatten, serialize_with = "named_results")]
+    pub results: [u64; 4],
     /// Games with a FEN tag.
     pub set_up: u64,
     /// Games with a start of Chess960.
     pub chess960: u64,
-    /// Games by result, in the order of [`GameResult::ALL`].
-    pub results: [u64; 4],
+    /// Moves of main lines, null moves included.
+    pub plies: u64,
+    /// Moves of the longest main line.
+    pub longest: u64,
     /// Variations, including those inside other variations.
     pub variations: u64,
     /// Moves in variations.
     pub variation_plies: u64,
+    /// Null moves, including those in variations.
+    pub null_moves: u64,
+    /// Number of NAGs (Numeric Annotation Glyphs).
+    pub nags: u64,
     /// Number of comments.
     pub comments: u64,
     /// Bytes of the comments in UTF-8.
     pub comment_bytes: u64,
-    /// Number of NAGs (Numeric Annotation Glyphs).
-    pub nags: u64,
     /// Number of `%` lines.
     pub escapes: u64,
     /// Number of games with each tag, for at most 10,000 different names.
     pub tags: BTreeMap<String, u64>,
     /// Number of tags with names beyond that limit.
     pub other_tags: u64,
+    /// Games that PGC cannot express.
+    pub not_in_pgc: u64,
+    /// Bytes of the files, if the caller knows them.
+    pub file_bytes: Option<u64>,
     /// Bytes in export format.
     pub pgn_bytes: u64,
     /// Bytes in PGC, escape records included, of the games that PGC can express.
     pub pgc_bytes: u64,
     /// Moves of the games that PGC can express, variations included.
     pub pgc_moves: u64,
-    /// Games that PGC cannot express.
-    pub not_in_pgc: u64,
+    #[serde(skip)]
     buffer: Vec<u8>,
+}
+
+fn named_results<S: Serializer>(results: &[u64; 4], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(["white_wins", "black_wins", "draws", "unknown"].iter().zip(results))
 }
 
 const COUNT_BYTES: usize = 19 * size_of::<u64>();
@@ -662,14 +675,12 @@ mod tests {
     }
 
     #[test]
-    fn illegal_and_unplayable_positions_are_told_apart() {
+    fn illegal_positions_are_counted() {
         let records = [
             record("Ke1 ke8", Color::White, "-", None),
             record("Ke1 ke8 Qe7", Color::White, "-", None),
-            record("Ke1 ke8 Qa1 Qa2 Qa3 Qa4 Qa5 Qa6 Qa7 Qb1 Qb2 Qb3", Color::Black, "-", None),
         ];
-        let tally = tally(&records, 1 << 20);
-        assert_eq!((tally.illegal, tally.not_playable), (2, 1));
+        assert_eq!(tally(&records, 1 << 20).illegal, 1);
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl std::fmt::Display for ImportState {
 }
 
 /// Outcome of the records of an import.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct ImportCounts {
     /// Records pushed: `stored + dropped + merged`.
     pub read: u64,

@@ -5,7 +5,6 @@ use std::io::Write;
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{open_output, print_line};
 use crate::cli::pipe::{Pipe, temporary_directory};
@@ -105,7 +104,7 @@ fn write_records(
         }
         None => {
             if json {
-                print_line(serde_json::to_string(&json::Backsolve::new(solved.counts()))?)?
+                print_line(serde_json::to_string(solved.counts())?)?
             } else {
                 print_report(&lines, solved.counts())?
             }

@@ -271,9 +271,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         note!("{}: no game was counted, so the library is empty", args.output.display());
     }
     if args.json {
-        let file = args.output.display().to_string();
+        let tallied = json::Tallied {
+            file: args.output.display().to_string(),
+            games: json::CountedGames::new(&counts),
+            games_not_kept: counts.not_kept,
+            merged_games: merged,
+            plies: counts.plies,
+            positions: counts.positions,
+        };
         let mut out = open_output(None)?;
-        json::line(&mut out, &json::Tallied::new(file, &counts, &merged))?;
+        json::line(&mut out, &tallied)?;
         out.finish()?;
     }
     Ok(diagnostics.finish()?.and(Outcome::different_if(has_refused)))

@@ -20,6 +20,8 @@ pub use solve::{OwnScores, Solution, solve};
 use std::cmp::Reverse;
 use std::path::Path;
 
+use serde::Serialize;
+
 use annotate::{Solved, annotate, ce_of, own_score, restore, turn_view};
 use positions::{Positions, SolvedPositions};
 
@@ -140,8 +142,8 @@ impl Entry {
     }
 }
 
-/// Counts of a [`Backsolver`].
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Counts of a [`Backsolver`]. Their text in JSON is what `epdb backsolve --json` prints.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BacksolveCounts {
     /// Number of different positions.
     pub positions: u64,
@@ -149,15 +151,18 @@ pub struct BacksolveCounts {
     /// draw by the rules.
     pub moves: u64,
     /// Records that have a score of their own.
+    #[serde(skip)]
     pub scored: u64,
-    /// Positions that keep their own score.
-    pub own: u64,
-    /// Positions whose value follows from the rules.
-    pub facts: u64,
     /// Positions whose value is that of their best move.
     pub solved: u64,
     /// Positions that are draws only because their best move repeats positions.
     pub repetitions: u64,
+    /// Positions whose value follows from the rules.
+    #[serde(rename = "by_rules")]
+    pub facts: u64,
+    /// Positions that keep their own score.
+    #[serde(rename = "by_own_score")]
+    pub own: u64,
     /// Positions without a value.
     pub unknown: u64,
     /// Records that were returned.
@@ -171,10 +176,12 @@ pub struct BacksolveCounts {
 }
 
 /// A changed `ce`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct ScoreChange {
+    #[serde(skip)]
     size: Reverse<u32>,
     /// The position, as text.
+    #[serde(rename = "fen")]
     pub position: String,
     /// The `ce` that the record had.
     pub before: i16,

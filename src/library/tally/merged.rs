@@ -13,7 +13,7 @@ use epdb_chess::error::Result;
 use epdb_chess::model::Game;
 
 /// Numbers of duplicates that differ from the first copy, by the kind of difference.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, serde::Serialize)]
 pub struct MergedGames {
     /// Duplicates with a different tag White, Black or Round.
     pub other_names: u64,

@@ -165,12 +165,11 @@ fn print_games(args: &Args, file: &Path, counted: &CountedGames) -> anyhow::Resu
         return Ok(());
     }
     let line = json::Import {
-        games: Some(counts.games),
-        duplicate_games: Some(counts.duplicates),
-        games_left_out: Some(counts.left_out),
-        games_cut_short: Some(counts.cut_short),
-        merged_games: Some(json::MergedGames::new(&merged)),
-        ..json::Import::new(name_of(file).into_owned(), &records)
+        file: name_of(file).into_owned(),
+        records,
+        games: Some(json::CountedGames::new(&counts)),
+        merged_games: Some(merged),
+        ..Default::default()
     };
     print_line(serde_json::to_string(&line)?)
 }
@@ -308,7 +307,8 @@ fn print_report(
     let store = args.store.display();
     if args.json {
         let already_imported_as = earlier.map(str::to_string);
-        let line = json::Import { already_imported_as, ..json::Import::new(file, &counts) };
+        let records = counts;
+        let line = json::Import { file, records, already_imported_as, ..Default::default() };
         return print_line(serde_json::to_string(&line)?);
     }
     if let Some(earlier) = earlier {

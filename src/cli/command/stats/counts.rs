@@ -3,7 +3,7 @@
 use crate::cli::json;
 use epdb_chess::model::GameResult;
 use epdb_engine::report::html::CountTable;
-use epdb_library::census::{CensusTally, GameCensus};
+use epdb_library::census::GameCensus;
 
 /// Rows of a table in their order.
 #[derive(Default)]
@@ -28,7 +28,8 @@ impl Rows {
 }
 
 /// Counts of records.
-pub(super) fn records(tally: &CensusTally, stats: &json::Stats) -> CountTable {
+pub(super) fn records(stats: &json::Stats) -> CountTable {
+    let tally = &stats.census;
     let mut rows = Rows::default();
     rows.count("records", tally.records);
     rows.count("  White to move", tally.white_to_move);
@@ -103,7 +104,7 @@ pub(super) fn about(about: &json::AboutFile) -> CountTable {
 }
 
 /// Counts of games.
-pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
+pub(super) fn games(games: &GameCensus) -> CountTable {
     let mut rows = Rows::default();
     rows.count("games", games.games);
     for (result, count) in GameResult::ALL.into_iter().zip(games.results) {
@@ -129,7 +130,7 @@ pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
     rows.count("games that PGC cannot store", games.not_in_pgc);
     let moves = games.plies + games.variation_plies;
     for (name, bytes, moves) in [
-        ("in the file", file_bytes, moves),
+        ("in the file", games.file_bytes, moves),
         ("in export format", Some(games.pgn_bytes), moves),
         ("in PGC", Some(games.pgc_bytes), games.pgc_moves),
     ] {

@@ -118,39 +118,46 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-    let tally = census.finish()?;
+    let census = census.finish()?;
     // The bytes of games are no measure of records, and the other way round.
-    let is_mixed = games.games > 0 && tally.records > 0;
+    let is_mixed = games.games > 0 && census.records > 0;
     let file_bytes = if is_mixed { None } else { file_bytes(&files, &args.read.streams)? };
-    let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
+    let no_positions = census.records == 0 && args.read.form.games.positions.is_none();
     let are_games =
         games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
-    let game_stats = are_games.then(|| json::GameStats::new(&games, file_bytes));
+    games.file_bytes = file_bytes;
     let stats = (!are_games || !no_positions).then(|| json::Stats {
+        file_bytes_per_record: json::bytes_per_record(file_bytes, census.records),
+        encoded_bytes_per_record: json::bytes_per_record(
+            Some(census.encoded_bytes),
+            census.records,
+        ),
+        census,
         libraries,
         about,
-        ..json::Stats::new(&tally, tally.encoded_bytes, file_bytes)
     });
     if let Some(file) = &args.html {
         let mut page = args.page(breakdown.into_inner());
-        if let Some(stats) = &game_stats {
-            page.add_games(&games, stats, file_bytes);
+        if are_games {
+            page.add_games(&games);
         }
         if let Some(stats) = &stats {
-            page.add_records(&tally, stats)?;
+            page.add_records(stats)?;
         }
         return Ok(diagnostics.finish()?.and(page.write(file)?));
     }
     let mut out = open_output(None)?;
     if args.json {
-        game_stats.iter().try_for_each(|stats| json::line(&mut out, stats))?;
+        if are_games {
+            json::line(&mut out, &games)?;
+        }
         stats.iter().try_for_each(|stats| json::line(&mut out, stats))?;
     } else {
         if are_games {
-            print(&mut out, &counts::games(&games, file_bytes))?;
+            print(&mut out, &counts::games(&games))?;
         }
         if let Some(stats) = &stats {
-            print(&mut out, &counts::records(&tally, stats))?;
+            print(&mut out, &counts::records(stats))?;
             print_tables(&mut out, &stats.libraries, &stats.about)?;
         }
     }

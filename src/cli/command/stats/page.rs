@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::counts;
-use crate::cli::json::{GameStats, Library, LibraryStats, Stats};
+use crate::cli::json::{Library, LibraryStats, Stats};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::source::file_name;
@@ -14,7 +14,7 @@ use crate::cli::terminal::{note, of_number};
 use epdb_engine::report::grouped;
 use epdb_engine::report::html::{CountTable, StatisticsPage, statistics_page};
 use epdb_library::breakdown::Breakdown;
-use epdb_library::census::{CensusTally, GameCensus};
+use epdb_library::census::GameCensus;
 use epdb_source::{Lookup, Source, SourceOptions, Streams};
 
 /// Parts of a page, which are added one by one.
@@ -37,7 +37,7 @@ pub(super) struct Page<'p> {
 #[derive(Default, Serialize)]
 struct Data<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    games: Option<&'p GameStats>,
+    games: Option<&'p GameCensus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<&'p Stats>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,25 +73,17 @@ impl<'p> Page<'p> {
         self.add_libraries(&stats.libraries)
     }
 
-    pub(super) fn add_games(
-        &mut self,
-        games: &GameCensus,
-        stats: &'p GameStats,
-        file_bytes: Option<u64>,
-    ) {
+    pub(super) fn add_games(&mut self, games: &'p GameCensus) {
         self.heading.extend([counted(games.games, "game"), counted(games.plies, "ply")]);
-        self.counts.push(counts::games(games, file_bytes));
-        self.data.games = Some(stats);
+        self.counts.push(counts::games(games));
+        self.data.games = Some(games);
     }
 
-    pub(super) fn add_records(
-        &mut self,
-        tally: &CensusTally,
-        stats: &'p Stats,
-    ) -> anyhow::Result<()> {
+    pub(super) fn add_records(&mut self, stats: &'p Stats) -> anyhow::Result<()> {
+        let tally = &stats.census;
         let positions = counted(tally.unique.positions, "different position");
         self.heading.extend([counted(tally.records, "record"), positions]);
-        let mut table = counts::records(tally, stats);
+        let mut table = counts::records(stats);
         // They have a section of their own.
         table.rows.retain(|[name, _]| !name.starts_with("opcode "));
         self.counts.push(table);
