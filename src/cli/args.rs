@@ -173,7 +173,6 @@ pub(crate) struct PositionArgs {
 }
 
 impl PositionArgs {
-    /// The options of the text reader.
     pub(crate) fn options(&self) -> ParseOptions {
         ParseOptions::new(self.profile)
     }
@@ -387,7 +386,6 @@ impl GameWriteArgs {
 }
 
 impl FormArgs {
-    /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
         PgnReadOptions {
             profile: self.profile,
@@ -399,7 +397,6 @@ impl FormArgs {
         }
     }
 
-    /// The options of the text reader.
     pub(crate) fn options(&self) -> ParseOptions {
         ParseOptions {
             revision_1994: self.revision == Revision::R1994,
@@ -614,7 +611,6 @@ impl AboutArgs {
     }
 }
 
-/// The formats that are written.
 pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::words().into_iter().filter(|(_, format)| format.is_written()).collect())
 }
@@ -643,7 +639,6 @@ impl MergeArgs {
         self.prefer != Prefer::default() || self.bm != BestMoves::default() || !self.add.is_empty()
     }
 
-    /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
         MergeRules { prefer: self.prefer, best_moves: self.bm, counts: self.add.clone() }
     }
@@ -718,7 +713,6 @@ pub(crate) enum Revision {
 /// The smallest useful size of memory.
 const MIN_MEMORY: usize = 1 << 10;
 
-/// Parses a size of memory.
 pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
         size if size < MIN_MEMORY => Err("at least 1K; 256M is the default".to_string()),

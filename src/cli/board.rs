@@ -5,17 +5,14 @@ use std::io::{self, IsTerminal};
 use super::terminal::{self, Letters};
 use epdb_chess::model::{Color, Piece, Position, Role, Square};
 
-/// Style of a board.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct BoardStyle {
     /// True if pieces are shown as chess symbols, false if as the letters of FEN.
     pub(crate) symbols: bool,
-    /// Squares in colours.
     pub(crate) colours: bool,
 }
 
 impl BoardStyle {
-    /// Style for standard output.
     pub(crate) fn of_stdout() -> BoardStyle {
         let shows = io::stdout().is_terminal();
         let symbols = shows && Letters::of_terminal() == Letters::All;

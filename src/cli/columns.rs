@@ -35,7 +35,6 @@ pub(crate) fn write_columns(
     Ok(())
 }
 
-/// Writes a line of fields.
 pub(crate) fn write_row(fields: &[String], out: &mut impl Write) -> io::Result<()> {
     let mut line = Vec::new();
     for (place, field) in fields.iter().enumerate() {

@@ -43,7 +43,6 @@ pub(crate) struct Comments(Arc<Shared>);
 struct Shared {
     /// True if no lines wait and no record has to be counted, which is the usual state.
     is_idle: AtomicBool,
-    /// True if a record was written.
     has_written: AtomicBool,
     state: Mutex<State>,
 }
@@ -174,7 +173,6 @@ impl Comments {
         self.state().is_paused = true;
     }
 
-    /// Begins another source.
     pub(crate) fn begin_source(&self) {
         self.set_idle(false);
         let state = &mut *self.state();
@@ -376,7 +374,6 @@ fn inner_lines(raw: &[u8]) -> &[u8] {
     }
 }
 
-/// The record in the first line of a text.
 fn first_record(lines: &[u8], options: &ParseOptions) -> Option<EpdRecord> {
     let line = lines.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     match parse_line(line, options, &mut Vec::new()) {

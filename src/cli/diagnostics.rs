@@ -50,7 +50,6 @@ pub(crate) struct Tally {
     pub(crate) games: u64,
     /// Records and games that `--where` left out.
     pub(crate) left_out: u64,
-    /// Number of those that are games.
     pub(crate) left_out_games: u64,
     /// Number of those records that were not decoded, because their positions exclude them.
     pub(crate) left_out_unread: u64,
@@ -73,7 +72,6 @@ pub(crate) struct Tally {
     pub(crate) behind_null_moves: u64,
     /// Evaluations in comments of games that could not be read.
     pub(crate) unread_evaluations: u64,
-    /// Findings in opening books.
     pub(crate) book: BookFindings,
     /// Operands that have to be legal moves and are not.
     pub(crate) illegal_moves: u64,
@@ -134,16 +132,13 @@ impl fmt::Display for Tally {
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum InOutput {
     Nothing,
-    /// Rejected text.
     Rejected,
     /// Rejected text, and the whole text of games that are cut short.
     Everything,
 }
 
-/// Collector of the diagnostics of a run.
 pub(crate) struct Diagnostics {
     codes: BTreeMap<&'static str, CodeCount>,
-    /// The files with rejected items.
     files: BTreeMap<Arc<str>, RejectedCount>,
     /// Number of printed diagnostics per code.
     shown: u64,
@@ -168,7 +163,6 @@ pub(crate) struct Diagnostics {
     player: Option<PlayerSearch>,
     /// Comments and blank lines for the output.
     comments: Comments,
-    /// Counts of the lines.
     pub(crate) tally: Tally,
 }
 
@@ -318,7 +312,6 @@ impl Diagnostics {
         self.player = PlayerSearch::new(names, side);
     }
 
-    /// Notes the players of a game.
     pub(crate) fn note_players(&mut self, game: &Game) {
         self.player.iter_mut().for_each(|player| player.add(game));
     }
@@ -609,7 +602,6 @@ impl Diagnostics {
 struct Found<'d> {
     severity: &'static str,
     code: &'static str,
-    /// The source.
     file: &'d str,
     /// Number of the line, or of the record in binary sources, from 1.
     line: u64,

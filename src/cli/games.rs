@@ -35,17 +35,14 @@ pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<Ga
     }
 }
 
-/// Writes games.
 pub(crate) struct GameOutput {
     output: Sink,
     format: GameFormat,
-    /// Number of games that were written.
     pub(crate) written: u64,
     losses: GameLosses,
     bytes: Vec<u8>,
 }
 
-/// The destination of games.
 enum Sink {
     /// Takes encoded games.
     Bytes(Output),
@@ -359,7 +356,6 @@ impl<'g> GameBytes<'g> {
     }
 }
 
-/// Reports the omissions in games.
 pub(crate) fn report_losses(losses: &GameLosses) {
     left_out(losses).iter().for_each(|what| note!("epdb: {what}"));
 }

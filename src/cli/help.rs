@@ -36,7 +36,6 @@ pub(crate) struct Page {
     pub(crate) name: &'static str,
     /// Subject, for the list of pages.
     pub(crate) about: &'static str,
-    /// The text.
     pub(crate) text: fn() -> String,
 }
 
@@ -260,7 +259,6 @@ pub(crate) fn pages() -> String {
     text.trim_end().to_string()
 }
 
-/// The page about the shared options.
 fn shared_options() -> String {
     let mut page = String::from(
         "Options that many commands share. The page of a command names the shared options that it has.\n\n",

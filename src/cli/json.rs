@@ -41,25 +41,19 @@ pub(crate) fn part(out: &mut impl Write, part: &str, value: &impl Serialize) -> 
 pub(crate) struct Conflict {
     /// The place of the first: file, colon, line.
     pub(crate) first: String,
-    /// The place of the second.
     pub(crate) second: String,
-    /// Operations that contradict each other.
     pub(crate) operations: Vec<ConflictingOperation>,
 }
 
 /// An operation that differs between the records.
 #[derive(Serialize)]
 pub(crate) struct ConflictingOperation {
-    /// The opcode.
     pub(crate) opcode: String,
-    /// Operation of the first record.
     pub(crate) first: serde_json::Value,
-    /// Operation of the second record.
     pub(crate) second: serde_json::Value,
 }
 
 impl Conflict {
-    /// Builds the object.
     pub(crate) fn new(conflict: &sets::RecordConflict, places: &Places) -> Conflict {
         let operation = |it: &sets::ConflictingOperation| ConflictingOperation {
             opcode: it.opcode.to_string(),
@@ -77,16 +71,13 @@ impl Conflict {
 /// An operation that differs between two versions of a record (`diff --json`).
 #[derive(Serialize)]
 pub(crate) struct ChangedOperation {
-    /// The opcode.
     pub(crate) opcode: String,
     /// Operation of the old version; null if missing.
     pub(crate) old: serde_json::Value,
-    /// Operation of the new version.
     pub(crate) new: serde_json::Value,
 }
 
 impl ChangedOperation {
-    /// Builds the object.
     pub(crate) fn new(change: &diff::ChangedOperation) -> ChangedOperation {
         ChangedOperation {
             opcode: change.opcode.to_string(),
@@ -127,14 +118,12 @@ pub(crate) struct Stats {
 /// Facts about the data of an archive.
 #[derive(Serialize)]
 pub(crate) struct AboutFile {
-    /// The file.
     pub(crate) file: String,
     /// The values of each key.
     pub(crate) facts: BTreeMap<String, Vec<String>>,
 }
 
 impl AboutFile {
-    /// Builds the object.
     pub(crate) fn new(file: String, about: &About) -> AboutFile {
         let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (key, value) in about.facts() {
@@ -147,7 +136,6 @@ impl AboutFile {
 /// Origin of the tallies of a library.
 #[derive(Serialize)]
 pub(crate) struct Library {
-    /// The file.
     pub(crate) file: String,
     /// Selection and counting of games: arguments of `epdb tally`.
     pub(crate) settings: String,
@@ -162,7 +150,6 @@ pub(crate) struct Library {
     pub(crate) repeated_games: Option<u64>,
     /// The files of games that were counted.
     pub(crate) sources: Vec<LibrarySource>,
-    /// Number of stored games, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept_games: Option<u64>,
 }
@@ -207,7 +194,6 @@ pub(crate) struct LibraryStats {
     pub(crate) records: u64,
     /// Bytes of the files divided by the number of records.
     pub(crate) file_bytes_per_record: Option<f64>,
-    /// Origin of the tallies of each library.
     pub(crate) libraries: Vec<Library>,
     /// Facts about the data of each archive.
     pub(crate) about: Vec<AboutFile>,
@@ -248,7 +234,6 @@ pub(crate) struct DuplicateGame {
 }
 
 impl DuplicateGame {
-    /// Builds the object.
     pub(crate) fn new(
         first: &DuplicateItem,
         other: &DuplicateItem,
@@ -268,7 +253,6 @@ fn label(item: &DuplicateItem) -> Option<String> {
 }
 
 impl Duplicate {
-    /// Builds the object.
     pub(crate) fn new(first: &DuplicateItem, other: &DuplicateItem, places: &Places) -> Duplicate {
         Duplicate {
             first: places.shown(first.place),
@@ -340,7 +324,6 @@ pub(crate) struct Verified<'v> {
     pub(crate) findings: &'v [String],
     /// Number of warnings, for example about positions that are not legal.
     pub(crate) warnings: u64,
-    /// Games that have no checksum.
     pub(crate) games_without_checksum: u64,
 }
 

@@ -264,7 +264,6 @@ fn execute(args: Vec<OsString>) -> Outcome {
     outcome
 }
 
-/// Parses a command line.
 fn parse(cli: &mut clap::Command, args: &[OsString]) -> Result<(ArgMatches, Cli), clap::Error> {
     let matches = cli.try_get_matches_from_mut(args)?;
     let parsed = Cli::from_arg_matches(&matches).map_err(|error| error.format(cli))?;

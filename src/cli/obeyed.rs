@@ -62,7 +62,6 @@ const BY_OUTPUTS: [(&str, Formats); 12] = [
 struct Need {
     /// The commands for which this holds.
     commands: &'static [&'static str],
-    /// The option.
     option: &'static str,
     /// The other options, one of which is needed. An option with values needs one of them.
     others: &'static [(&'static str, &'static [&'static str])],

@@ -28,7 +28,6 @@ impl Outcome {
         self.max(other)
     }
 
-    /// [`Outcome::Different`] if `condition` holds.
     pub(crate) fn different_if(condition: bool) -> Outcome {
         if condition { Outcome::Different } else { Outcome::Done }
     }
@@ -58,7 +57,6 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     terminal::print_error(&message(error));
 }
 
-/// Exit status.
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> ExitCode {
         ExitCode::from(match outcome {

@@ -79,7 +79,6 @@ pub(crate) fn open_other_output(
     open_output(path)
 }
 
-/// Form of a table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TableForm {
     Tsv,
@@ -131,7 +130,6 @@ impl TableForm {
         }
     }
 
-    /// Suffixes of this form.
     pub(crate) const fn suffixes(self) -> &'static [&'static str] {
         match self {
             TableForm::Tsv => &["tsv"],

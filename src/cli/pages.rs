@@ -50,7 +50,6 @@ Examples:
   epdb count games.pgn --positions=final --where mate
 ";
 
-/// The page of `epdb help units`.
 pub(crate) fn units_page() -> String {
     UNITS_PAGE.into()
 }
@@ -105,7 +104,6 @@ Examples:
   epdb convert lichess_db_standard_rated.pgn.zst evals.epd --game-evals --where 'has(ce)'
 ";
 
-/// The page of `epdb help sources`.
 pub(crate) fn sources_page() -> String {
     SOURCES_PAGE.into()
 }
@@ -259,17 +257,14 @@ On 18,875 and 188,742 games of masters, bytes were at most 3 % off, processor ti
 13 %. `shard merge` maps its inputs, so the system may show more memory while it has some to spare.
 ";
 
-/// The page of `epdb help costs`.
 pub(crate) fn costs_page() -> String {
     COSTS_PAGE.into()
 }
 
-/// The page of `epdb help delta`.
 pub(crate) fn delta_page() -> String {
     DELTA_PAGE.into()
 }
 
-/// The page of `epdb help remote`.
 pub(crate) fn remote_page() -> String {
     REMOTE_PAGE.into()
 }
@@ -402,14 +397,12 @@ in cc. In such records, the evaluation after sm is that of the line that begins 
 Fields that are not opcodes (also for table --columns and sort --by)
 ";
 
-/// The page of `epdb help structures`.
 pub(crate) fn structures_page() -> String {
     let head =
         "Names for --where. Each has a position that matches (yes) and one that does not (no).\n\n";
     head.to_string() + &describe_structures()
 }
 
-/// The page of `epdb help where`.
 pub(crate) fn where_page() -> String {
     let mut page = String::from(GRAMMAR);
     for (name, _, meaning) in BUILTIN_FIELDS {
@@ -454,7 +447,6 @@ timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (mo
 -seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Some other options are reported and ignored.
 ";
 
-/// The page of `epdb help tournament`.
 pub(crate) fn tournament_page() -> String {
     [TOURNAMENT_HEAD, TOURNAMENT_EXAMPLE, TOURNAMENT_REST].concat()
 }
@@ -545,7 +537,6 @@ Messages
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";
 
-/// The page of `epdb help json`.
 pub(crate) fn json_page() -> String {
     JSON_PAGE.into()
 }
@@ -576,7 +567,6 @@ refused together with --compat python-chess.
 Without --compat, the output is canonical EPD of the standard, and nothing is left out.
 ";
 
-/// The page of `epdb help compat`.
 pub(crate) fn compat_page() -> String {
     COMPAT_PAGE.into()
 }

@@ -229,7 +229,6 @@ impl UnusedFields {
         UnusedFields { fields: unique, was_asked: AtomicBool::new(false) }
     }
 
-    /// The fields of opcodes.
     pub(crate) fn of_opcodes<'o>(opcodes: impl IntoIterator<Item = &'o Opcode>) -> UnusedFields {
         let fields: Vec<Field> = opcodes.into_iter().copied().map(Field::Operation).collect();
         UnusedFields::new(fields.iter())
@@ -251,7 +250,6 @@ impl UnusedFields {
         }
     }
 
-    /// Remembers that there is a record.
     pub(crate) fn met_record(&self) {
         if !self.was_asked.load(Ordering::Relaxed) {
             self.was_asked.store(true, Ordering::Relaxed);
@@ -270,7 +268,6 @@ impl UnusedFields {
     }
 }
 
-/// Writes records in their order.
 pub(crate) fn write_all(
     mut records: sets::Ordered,
     output: &mut RecordOutput,
@@ -334,7 +331,6 @@ impl Findings {
     }
 }
 
-/// Text of a conflict.
 pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -> String {
     let first = places.shown(conflict.first);
     let second = places.shown(conflict.second);

@@ -54,7 +54,6 @@ enum Identity {
 }
 
 impl Identity {
-    /// Identity of an input.
     fn of_input(path: &Path) -> Option<Identity> {
         if path == Path::new("-") { Identity::of_stdin() } else { Identity::of(path) }
     }
@@ -105,9 +104,7 @@ impl Identity {
 /// The files of a run of a command.
 #[derive(Debug)]
 struct Files {
-    /// The files that the command reads.
     inputs: BTreeSet<Identity>,
-    /// The files that the command writes.
     written: BTreeSet<PathBuf>,
     /// The input that the output of the command replaces.
     replaced: Option<(PathBuf, Identity)>,
@@ -120,7 +117,6 @@ struct Files {
     left_out: BTreeMap<Identity, String>,
     /// Inputs whose content only an output of games can keep.
     not_records: BTreeMap<Identity, FileFormat>,
-    /// True if the output has games.
     writes_games: bool,
     /// True if the command takes some records of its inputs.
     takes_some: bool,
@@ -420,7 +416,6 @@ fn is_input(path: &Path) -> bool {
     Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity))
 }
 
-/// Remembers that the output has games.
 pub(crate) fn note_game_output() {
     files().writes_games = true;
 }

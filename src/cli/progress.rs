@@ -12,7 +12,6 @@ use super::terminal::{is_quiet, many};
 /// Shortest interval between updates of the bar.
 const STEP: u64 = 4096;
 
-/// Progress of reading.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
@@ -48,7 +47,6 @@ impl Progress {
         progress
     }
 
-    /// Counter of the bytes read.
     pub(crate) const fn bytes(&self) -> &Arc<AtomicU64> {
         &self.bytes
     }

@@ -21,9 +21,7 @@ use epdb_source::{Lines, name_of};
 /// Longest line of a position.
 const MAX_QUESTION: usize = 1 << 20;
 
-/// Limit of a batch of positions.
 pub(crate) struct BatchLimit {
-    /// Memory of the batch, in bytes.
     pub(crate) memory_bytes: usize,
     /// True if the reader waits for more input, because no answer is printed before all positions
     /// are read.

@@ -33,7 +33,6 @@ pub(crate) struct RecordOutput {
     target: Target,
     games: KeptGamesOf,
     comments: Comments,
-    /// Facts about the data.
     about: About,
     /// Whether the output is a library: it has the origin of its tallies.
     is_library: bool,
@@ -44,7 +43,6 @@ pub(crate) struct RecordOutput {
 }
 
 impl RecordOutput {
-    /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
         RecordOutput::open_sorted(output, write, false)
     }
@@ -253,7 +251,6 @@ impl RecordOutput {
         }
     }
 
-    /// Writes one record.
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_alone(record)

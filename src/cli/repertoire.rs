@@ -87,7 +87,6 @@ impl Sides {
         Sides { named, reads_tags: named.is_none(), ..Sides::default() }
     }
 
-    /// The side of a game.
     fn of_game(&mut self, game: &Game, place: &Place) -> Option<Color> {
         if !self.reads_tags {
             return self.named;

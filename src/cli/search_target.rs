@@ -17,7 +17,6 @@ use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::source::{OpenSource, Reading};
 
-/// A source that is searched.
 pub(crate) enum SearchTarget {
     /// A store or an archive, which looks up each position.
     Lookup(Box<Collection>),
@@ -27,7 +26,6 @@ pub(crate) enum SearchTarget {
     Scan(Box<Scanned>),
 }
 
-/// A source that is scanned.
 pub(crate) struct Scanned {
     pub(crate) path: PathBuf,
     /// The open source, if it cannot be opened a second time, such as standard input; else `None`.
@@ -141,7 +139,6 @@ impl Scanned {
         !is_stream(&self.path) && !is_address(&self.path)
     }
 
-    /// Passes on all records.
     pub(crate) fn read(
         &self,
         args: &ReadArgs,

@@ -29,7 +29,6 @@ use epdb_source::{
 /// A callback that takes games in order.
 type VisitGame<'v> = dyn FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'v;
 
-/// A game of a source.
 #[derive(Copy, Clone)]
 pub(crate) struct SourceGame<'g> {
     pub(crate) game: &'g Game,
@@ -85,7 +84,6 @@ impl OpenSource {
     }
 }
 
-/// Counts and reports an item.
 pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 
 /// One or more sources to be read, and the options of reading. Items are counted, diagnostics
@@ -335,7 +333,6 @@ const WHOLE: &str = "--positions is for an output of positions, not of games";
 )]
 struct NoGames(Arc<str>);
 
-/// The paths, or standard input if there are no paths.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     match paths {
         [] => vec![Path::new("-")],
@@ -713,7 +710,6 @@ impl<'r> Counter<'r> {
         Ok(true)
     }
 
-    /// Adds the summary of a whole source.
     fn add(&mut self, summary: &Summary) {
         let tally = &mut self.diagnostics.tally;
         tally.of_variations += summary.variation_positions;

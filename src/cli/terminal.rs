@@ -49,7 +49,6 @@ pub(crate) fn wants_color(is_terminal: bool) -> bool {
 /// Characters that are shown unchanged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Letters {
-    /// All.
     All,
     /// ASCII characters; others become `?`.
     Ascii,
@@ -210,7 +209,6 @@ pub(crate) enum MessageForm {
     Json,
 }
 
-/// Prints all messages as JSON objects.
 pub(crate) fn print_messages_as_json() {
     JSON.store(true, Ordering::Relaxed);
 }

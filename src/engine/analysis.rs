@@ -91,7 +91,6 @@ fn note_cut(line: &ParsedLine, notes: &mut Vec<String>) {
     }
 }
 
-/// Stores the effort of a search.
 pub(super) fn put_effort(record: &mut EpdRecord, Elapsed { nodes, time, depth }: Elapsed) {
     if depth > 0 {
         put_numbers(record, Opcode::ACD, &[depth.into()]);

@@ -19,7 +19,6 @@ enum Kind {
     Text,
 }
 
-/// The maximum number of options.
 pub(super) const MAX_OPTIONS: usize = 4096;
 
 impl Declared {

@@ -73,7 +73,6 @@ pub(super) struct Journal {
 pub(super) struct Recovered(BTreeMap<u64, Vec<u8>>);
 
 impl Recovered {
-    /// Number of records.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -197,7 +196,6 @@ impl Journal {
         Ok((recovered, len, elapsed))
     }
 
-    /// Adds a finished record.
     pub(super) fn add(&mut self, number: u64, record: &EpdRecord) -> Result<()> {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;

@@ -79,7 +79,6 @@ struct Mate {
     moves: u32,
 }
 
-/// The result of searches for a mate.
 struct MateFound {
     mate: Option<Mate>,
     effort: Elapsed,

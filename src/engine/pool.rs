@@ -84,7 +84,6 @@ pub struct Pool {
     sent: u64,
     /// Number of records that came back from the engines.
     returned: u64,
-    /// Number of records that were emitted.
     emitted: u64,
     waiting: BTreeMap<u64, Finished>,
 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 use super::clock::{Clock, EngineOutput};
 use super::error::{EngineError, EngineErrorKind};
 
-/// The maximum length of a line.
 const MAX_LINE: usize = 1 << 16;
 /// The maximum output between two calls of [`Process::begin`], in bytes.
 const MAX_OUTPUT: usize = 32 << 20;

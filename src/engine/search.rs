@@ -30,7 +30,6 @@ pub struct Elapsed {
 pub(super) struct Effort {
     /// The `go` command.
     pub(super) command: String,
-    /// The maximum number of nodes.
     pub(super) nodes: Option<u64>,
     /// The maximum depth in plies.
     pub(super) depth: Option<u32>,

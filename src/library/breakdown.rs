@@ -274,7 +274,6 @@ fn opening(subject: &EvalContext<'_>) -> Option<String> {
     text("Opening", Opcode::V0).map(family).or_else(|| text("ECO", Opcode::ECO))
 }
 
-/// The tallies of a position, added up.
 fn tally_at(libraries: &[&dyn Lookup], position: &Position) -> Result<Tally> {
     let mut all = Tally::default();
     for library in libraries {

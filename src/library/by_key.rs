@@ -158,7 +158,6 @@ impl ByKey {
         self.regions = vec![Region::with_room(bytes.min(self.longest_region()))];
     }
 
-    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         GROUP * (self.groups.len() - 1) + self.last_group().entries.len()
     }
@@ -476,7 +475,6 @@ pub(super) enum Large<T> {
 }
 
 impl<T: Copy + FromBytes> Large<T> {
-    /// A list of at least `len` zeros.
     pub(super) fn zeros(len: usize) -> Large<T> {
         let bytes = len * size_of::<T>();
         let pages = bytes.next_multiple_of(HUGE_PAGE);

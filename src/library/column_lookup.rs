@@ -297,7 +297,6 @@ impl<T: Default + Send> EachQuery<T> {
     }
 }
 
-/// The records of each query.
 fn records(library: &Collection, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
     let records = EachQuery::<Vec<(u64, EpdRecord)>>::new(queries.len());
     visit_on_threads(library, queries, &|query, found| {

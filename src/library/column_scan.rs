@@ -69,7 +69,6 @@ impl ColumnScan {
         })
     }
 
-    /// Number of rows of the file.
     pub(crate) fn all_rows(&self) -> usize {
         (0..self.file.groups()).map(|group| self.file.rows(group)).sum()
     }

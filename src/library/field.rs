@@ -726,7 +726,6 @@ pub(super) fn is_bare_text(name: &str) -> bool {
     }
 }
 
-/// The message about an unknown name.
 fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
     let nearest = nearest_name(name);
     let is_opcode =

@@ -161,7 +161,6 @@ impl Aggregate {
     }
 }
 
-/// Whether a value of `ce` is a mate.
 fn is_mate(ce: Number) -> bool {
     match ce {
         Number::Whole(ce) => !matches!(Score::from_ce(ce), Ok(Score::Centipawns(_))),

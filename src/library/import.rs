@@ -547,7 +547,6 @@ struct Records<'s> {
     importer: Importer<&'s Store>,
     /// The end of the bytes that were read.
     place: Checkpoint,
-    /// Whether a record with a tally is an error.
     refuses_tallies: bool,
     name: Arc<str>,
     encoded: Vec<u8>,
@@ -607,7 +606,6 @@ impl Records<'_> {
     }
 }
 
-/// The number of bytes of a key.
 const KEY: usize = 8;
 
 /// Encodes a record as the key of its position, followed by the record in binary form. The keys are computed

@@ -366,7 +366,6 @@ impl<'s> BatchLookup<'s> {
     }
 }
 
-/// A store or an archive that is searched.
 #[derive(Clone)]
 struct Searched<'s> {
     lookup: &'s dyn Lookup,

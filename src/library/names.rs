@@ -394,7 +394,6 @@ impl<'n> LineNames<'n> {
         self.by_place.get(&(next_move, record.position().identity())).copied()
     }
 
-    /// Visits all lines of the game.
     fn follow_lines(&mut self) {
         let Some(mut replay) = Replay::new(self.game.start()) else { return };
         let mut last = self.names.get(replay.position());

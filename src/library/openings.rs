@@ -234,7 +234,6 @@ pub struct Openings {
     /// Start position of the last game that reached no position of the book, with its opening.
     previous_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    /// Forfeits of each player.
     forfeits: Vec<Forfeits>,
     /// Names of White and Black in the last game, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
@@ -424,7 +423,6 @@ impl Openings {
         MatchResults { players, games, pairs }
     }
 
-    /// The last position of a game that the book has.
     fn last_book_position(&self, game: &Game) -> Option<Index> {
         if self.of_book == 0 || game.has_tag("FEN") {
             return None;

@@ -81,7 +81,6 @@ pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
     counts
 }
 
-/// The depth of an opcode such as `D6`.
 fn depth_of(opcode: Opcode) -> Option<u32> {
     let digits = opcode.as_bytes().strip_prefix(b"D")?;
     if digits.starts_with(b"0") || !digits.iter().all(u8::is_ascii_digit) {

@@ -295,7 +295,6 @@ impl PublishJob {
         Ok(ids)
     }
 
-    /// Cuts an archive into parts.
     fn cut<S: JobSink>(
         &self,
         packed: PathBuf,

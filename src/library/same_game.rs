@@ -68,7 +68,6 @@ pub(super) fn export_format(game: &Game) -> Vec<u8> {
     text
 }
 
-/// Appends the values of tags.
 fn put_tags(game: &Game, names: &[&str], out: &mut Vec<u8>) {
     names.iter().for_each(|name| put_text(game.tag(name).unwrap_or_default(), out));
 }

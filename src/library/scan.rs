@@ -312,7 +312,6 @@ impl Encode for Table {
     }
 }
 
-/// The type of the column of a field.
 pub(super) fn kind_of(field: &Field) -> Kind {
     match field.kind() {
         Type::Number if field.is_whole() => Kind::I64,
@@ -582,7 +581,6 @@ struct Reading {
     to_scan: SyncSender<Batches>,
 }
 
-/// Refuses an item that is a position, for a table of games.
 fn refuse_positions(item: &Item<'_>) -> Result<()> {
     match item {
         Item::Record { place, .. }

@@ -221,7 +221,6 @@ fn after((first, origin): (Number, Origin), number: Number) -> Origin {
     Origin { line: origin.line + u64::from(number - first), ..origin }
 }
 
-/// The records of a set, by key.
 #[derive(Debug)]
 enum Records {
     /// The records are in memory, in order of insertion.
@@ -469,7 +468,6 @@ fn push_sorted(
     Ok(sorter.push(by.key_of(&encoded), &entry)?)
 }
 
-/// A record in the encoding of [`By`].
 fn encoded(by: By, record: &EpdRecord) -> Result<Vec<u8>> {
     let mut encoded = Vec::new();
     by.encode(record, &Place::new("", At::Line(0)), &mut encoded)?;
@@ -659,7 +657,6 @@ impl Groups {
         Ok(())
     }
 
-    /// Ends the group.
     fn close(&mut self) -> Result<()> {
         if self.group.is_empty() && !self.first.is_empty() {
             self.out.push_entry(&self.first)?;

@@ -541,7 +541,6 @@ impl ShardsWriter<'_> {
         Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
     }
 
-    /// Writes a list of shards.
     fn list(&self, shards: &[Shard]) -> Result<ShardList> {
         let text = ShardList::text(shards);
         let list = ShardList::new(shards, &text);

@@ -162,7 +162,6 @@ impl Number {
         }
     }
 
-    /// The sum of two numbers.
     pub(super) fn plus(self, other: Number) -> Number {
         match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => Number::Whole(a.saturating_add(b)),
@@ -170,7 +169,6 @@ impl Number {
         }
     }
 
-    /// The number with the other sign.
     pub(super) fn negated(self) -> Number {
         match self {
             Number::Whole(value) => Number::Whole(value.saturating_neg()),

@@ -98,7 +98,6 @@ impl Weighter<CacheKey, CachedAnswer> for AnswerWeighter {
     }
 }
 
-/// A cache of `bytes` bytes.
 pub(super) fn answers(bytes: usize) -> Answers {
     let answers = bytes / (OVERHEAD as usize + 4096);
     Cache::with_weighter(answers, bytes as u64, AnswerWeighter)

@@ -77,7 +77,6 @@ pub(super) fn called<'r>(uri: &'r Uri, host: &'r [u8]) -> &'r [u8] {
     uri.authority().map_or(host, |authority| authority.as_str().as_bytes())
 }
 
-/// The names of the server.
 #[derive(Debug)]
 pub(super) struct Hosts {
     is_loopback: bool,

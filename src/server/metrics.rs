@@ -14,7 +14,6 @@ use prometheus_client::registry::Registry;
 
 use epdb_explorer::Served;
 
-/// Metrics of the running server.
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
@@ -24,7 +23,6 @@ pub(super) struct Metrics {
     records: Family<SourceLabels, Gauge>,
     current: Family<SourceLabels, Gauge>,
     pub(super) connections: Gauge,
-    /// Connections that could not be accepted.
     pub(super) accept_failures: Counter,
     reloads: Family<ReloadLabels, Counter>,
 }
@@ -97,7 +95,6 @@ impl Metrics {
         );
     }
 
-    /// Counts a completed answer.
     pub(super) fn answered(&self, route: &Arc<str>, status: u16, time: Duration, bytes: u64) {
         let route = Arc::clone(route);
         self.requests.get_or_create(&RequestLabels { route: Arc::clone(&route), status }).inc();

@@ -158,7 +158,6 @@ fn library_routes(app: &Arc<App>) -> Router<Arc<App>> {
     questions.layer(keep).merge(metrics_routes()).merge(page::routes())
 }
 
-/// All routes of a server.
 pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let settings = &app.settings;
     let routes = match &app.site {

@@ -27,7 +27,6 @@ impl Stops {
         Ok(Stops { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -43,7 +42,6 @@ impl Reloads {
         Ok(Reloads { hang_up: signal(SignalKind::hangup())? })
     }
 
-    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         self.hang_up.recv().await;
     }
@@ -56,7 +54,6 @@ impl Stops {
         Ok(Stops {})
     }
 
-    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await

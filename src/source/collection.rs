@@ -1235,7 +1235,6 @@ fn visit_kept_game(
     }
 }
 
-/// Adds the origin of a delta to that of its base.
 fn add_origin(
     origin: &mut Option<TallyOrigin>,
     theirs: Option<TallyOrigin>,

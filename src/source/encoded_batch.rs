@@ -75,7 +75,6 @@ impl EncodedBatch {
         keys.into_iter().zip(records).try_for_each(|(key, record)| visit(key, record))
     }
 
-    /// Writes all records to a stream.
     pub(super) fn write_to<W: Write>(&self, stream: &mut stream::Writer<W>) -> Result<()> {
         Ok(stream.write_all_encoded(&self.bytes, &self.ends)?)
     }

@@ -60,7 +60,6 @@ pub enum FileFormat {
     Shards,
 }
 
-/// Properties of a format.
 struct Facts {
     format: FileFormat,
     /// The suffix of names, without a dot.

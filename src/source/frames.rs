@@ -69,7 +69,6 @@ impl Limits {
     };
 }
 
-/// Returns a decoder of a compressed input.
 pub(super) fn decoder(
     input: Box<dyn Read + Send>,
     compression: Compression,
@@ -273,7 +272,6 @@ enum Piece {
     End,
 }
 
-/// The pieces of a compressed input.
 enum Pieces {
     /// The calling thread splits the input.
     Here(Splitter),

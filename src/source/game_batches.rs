@@ -58,7 +58,6 @@ impl Default for Extent {
 }
 
 impl Extent {
-    /// All games of a file in PGC.
     pub(super) fn of_pgc() -> Extent {
         Extent { pgc: Some(PgcStart::default()), ..Extent::default() }
     }

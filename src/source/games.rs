@@ -23,7 +23,6 @@ struct Games<'o> {
     summary: Summary,
 }
 
-/// A game that was read.
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,

@@ -68,7 +68,6 @@ impl GzipMembers {
         GzipMembers { state, notes }
     }
 
-    /// The state after a member.
     fn next(&self, mut input: Input) -> io::Result<State> {
         let zeros = skip_zeros(&mut input)?;
         let mut start = Vec::new();

@@ -286,7 +286,6 @@ impl Input {
         self.member.as_deref().unwrap_or(path)
     }
 
-    /// The input converted to UTF-8.
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
         let notes = self.notes;
         let transcoder = Transcoder::new(self.bytes, encoding, notes.clone());
@@ -432,7 +431,6 @@ fn begins_unknown(start: &[u8]) -> bool {
     Compression::begins_skippable(start) && Compression::from_bytes(start) == Compression::None
 }
 
-/// Skips a skippable frame.
 fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "a skippable frame is cut off");
     let (_, behind) = start.split_first_chunk::<4>().ok_or_else(cut_off)?;

@@ -25,9 +25,7 @@ use epdb_chess::text::epd::{self, Line, parse_line};
 use epdb_chess::text::lines::{LineEnd, LineReader, Next, too_long};
 use epdb_chess::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
-/// Maximum number of lines in a batch.
 const BATCH_LINES: usize = 4096;
-/// Maximum number of bytes in a batch.
 const BATCH_BYTES: usize = 1 << 18;
 
 /// Lines of text, from an input that may block.
@@ -124,7 +122,6 @@ impl Lines {
 /// Passes lines to the visitor, in order.
 struct OrderedOutput<'o> {
     options: &'o SourceOptions,
-    /// Place of the current line.
     place: Place,
     /// The record to which perft counts on the next lines belong.
     block: Option<Block>,
@@ -214,7 +211,6 @@ impl ReadLines {
     }
 }
 
-/// A line that was read alone.
 enum OneLine {
     /// An encoded record without diagnostics.
     Encoded,
@@ -669,7 +665,6 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     Diagnostic { message: format!("{}; {advice}", error.message), ..error }
 }
 
-/// The kind of lines of a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum LineKind {
     /// EPD in any of the dialects that are read.

@@ -38,7 +38,6 @@ pub struct Source {
     pub(super) name: Arc<str>,
     content: Content,
     is_file: bool,
-    /// Whether reading may block.
     may_block: bool,
     /// The part of the file that is read.
     extent: Extent,
@@ -47,7 +46,6 @@ pub struct Source {
     /// The path of a file that can be read again, and the file.
     file: Option<(PathBuf, File)>,
     encoding: Option<&'static str>,
-    /// Warnings of the decoders.
     notes: Notes,
     options: SourceOptions,
 }

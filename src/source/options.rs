@@ -79,7 +79,6 @@ impl Encode for BinaryRecords {
     }
 }
 
-/// Memory for reading a store.
 const STORE_MEMORY: usize = 64 << 20;
 
 /// Options of sources. By default all records are taken, text is read in the lenient profile, and

@@ -121,7 +121,6 @@ struct Rows {
     /// The row group that is read, and the number of its rows that were read.
     group: usize,
     done: usize,
-    /// Rows that are read at a time.
     batch_rows: usize,
     batches: Option<ParquetRecordBatchReader>,
     /// The batch that is being written, and its next row.
@@ -613,7 +612,6 @@ enum Table {
     LichessGames(LichessGameTable),
 }
 
-/// Rows that are written at a time.
 const WRITE_ROWS: usize = 8192;
 /// Default of [`ParquetTarget::group_bytes`].
 const GROUP_BYTES: usize = 64 << 20;
@@ -742,7 +740,6 @@ impl ParquetTarget {
         ranges.iter().try_for_each(|group| output.end_group(group))
     }
 
-    /// Completes the file.
     pub(super) fn finish(mut self) -> Result<()> {
         self.write_rows()?;
         self.writer.flush().map_err(cannot_write)?;

@@ -159,7 +159,6 @@ fn games_of(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, Stri
     read.map(|_| games).map_err(|it| chain(&it))
 }
 
-/// An error with its causes.
 fn chain(error: &epdb_chess::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
@@ -559,7 +558,6 @@ fn tables_have_everything_of_a_record_once() {
     }
 }
 
-/// Columns of games beside their tags.
 #[test]
 fn games_have_typed_columns() {
     let text = "[Date \"2024.02.29\"]\n[WhiteElo \"2400\"]\n[BlackElo \"?\"]\n[TimeControl \"180+2\"]\n\n\

@@ -61,17 +61,14 @@ impl ShardLists {
         self.lists.partition_point(|list| list.last_key < key)
     }
 
-    /// Index of the list with a shard.
     pub(super) fn list_of_shard(&self, shard: usize) -> usize {
         self.lists.partition_point(|list| list.first_shard <= shard).saturating_sub(1)
     }
 
-    /// Index of the list with a record.
     pub(super) fn list_of_record(&self, number: u64) -> usize {
         self.lists.partition_point(|list| list.first_record <= number).saturating_sub(1)
     }
 
-    /// Index of the first shard of a list.
     pub(super) fn first_shard(&self, list: usize) -> usize {
         self.lists[list].first_shard
     }

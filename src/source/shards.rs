@@ -141,7 +141,6 @@ impl ShardedArchive {
         &self.manifest
     }
 
-    /// Size of the manifest in bytes.
     pub(super) const fn size(&self) -> u64 {
         self.size
     }
@@ -587,7 +586,6 @@ impl OpenShards {
         &self.shards
     }
 
-    /// The manifest.
     pub(super) fn manifest(&self) -> &Manifest {
         self.shards.manifest()
     }
@@ -597,7 +595,6 @@ impl OpenShards {
         self.of_games(|games| games.counted_game(game))
     }
 
-    /// The kept game with an ID; `None` if it is not kept.
     pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         self.of_games(|games| games.kept_game(id))
     }
@@ -644,7 +641,6 @@ impl OpenShards {
         OpenShard { archive, first, manifest: Arc::clone(self.shards.name()), file: file.into() }
     }
 
-    /// Index of the shard that has a position.
     pub(super) fn shard_of(&self, query: &Query) -> Result<usize> {
         let key = query.locality_key();
         let list = self.shards.lists.list_of_key(key);
@@ -727,7 +723,6 @@ impl OpenShards {
         Some(shard)
     }
 
-    /// The shard with this index.
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
             let list = self.shards.lists.list_of_shard(index);

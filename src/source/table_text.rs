@@ -343,7 +343,6 @@ impl<'b> MoveCounts<'b> {
     }
 }
 
-/// The columns of evaluations of lichess.
 struct EvaluationRows<'b> {
     columns: BatchColumns<'b>,
     fens: ArrayRef,
@@ -391,7 +390,6 @@ impl<'b> EvaluationRows<'b> {
     }
 }
 
-/// The columns of puzzles of lichess.
 struct PuzzleRows<'b> {
     columns: BatchColumns<'b>,
     /// The columns of [`puzzle::NAMES`], as text.
@@ -465,7 +463,6 @@ fn puzzle_texts(columns: BatchColumns<'_>, name: &str, array: &ArrayRef) -> Resu
     }
 }
 
-/// The tags of a table of games.
 struct TagColumns<'b> {
     columns: BatchColumns<'b>,
     tags: Vec<(&'b str, ArrayRef)>,
@@ -746,7 +743,6 @@ fn marker(result: &str) -> &str {
     MARKERS.into_iter().find(|marker| *marker == result.trim()).unwrap_or("*")
 }
 
-/// The columns of games of lichess.
 struct LichessGameRows<'b> {
     columns: BatchColumns<'b>,
     tags: TagColumns<'b>,

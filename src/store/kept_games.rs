@@ -114,7 +114,6 @@ impl GamesSummary {
     }
 }
 
-/// The games in a snapshot of a store.
 pub(super) struct KeptGames {
     meta: ReadOnlyTable<&'static str, &'static [u8]>,
     table: Option<ReadOnlyTable<u64, &'static [u8]>>,

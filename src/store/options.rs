@@ -84,7 +84,6 @@ impl Shared {
         self.cache_left.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Error of a record that cannot be stored.
     pub(super) fn cannot_encode(&self, error: EncodeError) -> StoreError {
         StoreError::Encode { path: self.path.clone(), error }
     }

@@ -456,7 +456,6 @@ pub(super) struct NumberedTree {
     root: u64,
 }
 
-/// A leaf of a [`NumberedTree`].
 pub(super) struct Leaf {
     /// The range of the page in the file.
     pub(super) place: Range<usize>,

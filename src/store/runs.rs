@@ -159,7 +159,6 @@ impl WaitingRuns {
         self.open(&path_of(store)?, OpenOptions::new().read(true)).map(drop)
     }
 
-    /// Opens a file of runs and checks it.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
         let opened = options.open(path).and_then(|mut file| {
             check_runs(&mut file, &self.runs)?;
@@ -214,7 +213,6 @@ fn begins_like_runs(path: &Path) -> io::Result<bool> {
     Ok(MAGIC.starts_with(&start))
 }
 
-/// A file of runs that is open.
 pub(super) struct RunFile {
     file: File,
     /// Path of the file; `None` for a file without a name, which vanishes with the process.
@@ -264,7 +262,6 @@ impl RunFile {
         self.runs.iter().map(|run| run.records).sum()
     }
 
-    /// Size in bytes of all records.
     pub(super) fn record_bytes(&self) -> u64 {
         (self.end() - MAGIC.len() as u64).saturating_sub(self.records() * RECORD_BYTES)
     }

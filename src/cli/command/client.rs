@@ -159,7 +159,6 @@ impl Args {
     }
 }
 
-/// Connects to the referee.
 fn connect(address: &str) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     // A connection to a free port of this host may be connected to itself. It would keep the

@@ -58,7 +58,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// A run of the command.
 struct Purging<'a> {
     args: &'a Args,
     diagnostics: Diagnostics,

@@ -233,7 +233,6 @@ impl Args {
     }
 }
 
-/// Items to split.
 #[derive(Copy, Clone)]
 enum Unit<'a> {
     Record(&'a EpdRecord, Option<GamePosition<'a>>),
@@ -402,7 +401,6 @@ fn names(keys: &[u8]) -> Vec<String> {
     keys.map(|key| String::from_utf8_lossy(&key[1..]).into_owned()).collect()
 }
 
-/// One of the files.
 struct Part {
     number: u64,
     name: String,

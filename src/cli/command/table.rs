@@ -259,7 +259,6 @@ impl Table<'_> {
         Ok(self.out.write_all(&self.line)?)
     }
 
-    /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
         if groups.mates() > 0 {
@@ -356,7 +355,6 @@ impl Args {
         }
     }
 
-    /// Requested groups.
     fn groups(&self) -> Option<Groups> {
         let by = self.what.group_by.as_ref()?.0.iter().map(|(_, field)| field.clone()).collect();
         let what = self.agg.iter().map(|(_, what)| what.clone()).collect();
@@ -370,7 +368,6 @@ impl Args {
         self.what.columns().map(|(name, _)| name.as_str()).chain(asked).collect()
     }
 
-    /// All requested fields.
     fn fields(&self) -> Vec<&Field> {
         let asked = self.agg.iter().filter_map(|(_, what)| what.field());
         self.what.fields().into_iter().chain(asked).collect()

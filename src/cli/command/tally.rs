@@ -133,7 +133,6 @@ impl TallyArgs {
         self.options().settings(truncates, denies, filter)
     }
 
-    /// Whether an argument was given.
     pub(crate) fn is_given(&self) -> bool {
         let TallyArgs { by, max_ply, player, standard_only, same_game, keep_duplicates, .. } = self;
         !by.is_empty()
@@ -297,7 +296,6 @@ fn note_lost_ledger(args: &Args) {
     }
 }
 
-/// Opens a library for writing.
 fn open_library(args: &Args, job: &TallyJob) -> anyhow::Result<Target> {
     let path = &args.output;
     let format = job.format(path)?;

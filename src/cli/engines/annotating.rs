@@ -16,7 +16,6 @@ use epdb_chess::model::{EpdRecord, Game};
 use epdb_engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
 use epdb_source::GameFormat;
 
-/// Settings of annotation and output.
 pub(crate) struct Annotating {
     pub(crate) format: GameFormat,
     /// Loss in centipawns from which the engine's line becomes a variation.
@@ -27,7 +26,6 @@ pub(crate) struct Annotating {
 struct WaitingGame {
     game: Game,
     place: Place,
-    /// Number of its positions.
     positions: usize,
     analysed: Vec<EpdRecord>,
 }

@@ -15,7 +15,6 @@ use epdb_source::name_of;
 
 /// Counts finished records, and reports each of them and the totals.
 pub(super) struct ProgressReporter<'d> {
-    /// The engine.
     label: &'d str,
     counted: Counted,
     counts: Counts,
@@ -145,7 +144,6 @@ impl Counts {
         self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
-    /// Summary of the counts.
     pub(super) fn shown(&self, counted: Counted) -> String {
         let Counts { records, failed, solved, problems, defective, mates, .. } = self;
         let mut text = match counted {

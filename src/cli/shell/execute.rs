@@ -14,9 +14,7 @@ use crate::cli::terminal::{is_quiet, note};
 use epdb_chess::text::Diagnostic;
 use epdb_library::kit::{Reply, Session, Step, Verb};
 
-/// Result of a line.
 pub(crate) enum Executed {
-    /// The line was executed.
     Done {
         outcome: Outcome,
         /// Warnings about the position in the line.

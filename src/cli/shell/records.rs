@@ -27,7 +27,6 @@ pub(super) struct Records {
     told: u64,
 }
 
-/// A record with its place and state.
 pub(super) struct LoadedRecord {
     pub(super) record: EpdRecord,
     pub(super) place: Place,

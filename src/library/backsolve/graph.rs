@@ -136,7 +136,6 @@ impl Graph {
         self.moves.read(&mut self.pages, node, targets)
     }
 
-    /// Drops all moves to free their memory.
     pub(super) fn free_moves(&mut self) {
         let moves = std::mem::replace(&mut self.moves, Moves::new(Access::InOrder));
         moves.free(&mut self.pages);

@@ -210,7 +210,6 @@ pub(super) enum Access {
     Random,
 }
 
-/// A list in [`Pages`].
 #[derive(Debug)]
 pub(super) struct List<T> {
     access: Access,
@@ -233,7 +232,6 @@ impl<T: Value> List<T> {
         List { access, kept: Kept::Whole(Vec::new()) }
     }
 
-    /// The number of values.
     pub(super) const fn len(&self) -> usize {
         match &self.kept {
             Kept::Whole(values) => values.len(),
@@ -350,7 +348,6 @@ impl<T: Value> List<T> {
         Ok(())
     }
 
-    /// Drops a list.
     pub(super) fn free(self, pages: &mut Pages) {
         match self.kept {
             Kept::Whole(values) => pages.whole_bytes -= values.capacity() * size_of::<T>(),

@@ -28,7 +28,6 @@ const STAND_INS: usize = 2;
 /// Number of positions whose moves are searched together.
 const BATCH: usize = 1 << 14;
 
-/// The positions of records, with their own scores.
 #[derive(Debug)]
 pub(super) struct Positions {
     memory_bytes: usize,
@@ -381,7 +380,6 @@ pub(super) struct SolvedPositions {
     best: List<Best>,
 }
 
-/// The best move of a position.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 struct Best {
@@ -474,7 +472,6 @@ impl SolvedPositions {
         self.edges
     }
 
-    /// The origins of the values of all positions.
     pub(super) fn origins(&mut self) -> impl Iterator<Item = Result<Origin>> {
         let nodes = self.graph.nodes().skip(STAND_INS);
         nodes.map(|node| Ok(self.graph.cell(node)?.origin()))
@@ -495,7 +492,6 @@ impl SolvedPositions {
         Ok((best.is_there == 1).then_some(best))
     }
 
-    /// The best move of a position.
     pub(super) fn best_move(&mut self, node: Node) -> Result<Option<Move>> {
         Ok(self.best(node)?.map(|best| best.mv.unpack()))
     }

@@ -37,7 +37,6 @@ pub(super) struct Requirement {
     pub(super) is_forbidden: bool,
 }
 
-/// Kinds of pieces.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Pieces {
     One(Color, Role),

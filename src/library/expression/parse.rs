@@ -13,7 +13,6 @@ use crate::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
 use crate::value::{Comparison, Number, Type, parse_key};
 use epdb_chess::model::Square;
 
-/// An expression that was parsed.
 pub(super) struct ParsedExpression {
     pub(super) root: Test,
     /// The tests that operators join, in their order.
@@ -24,7 +23,6 @@ pub(super) struct ParsedExpression {
     pub(super) games_refusal: Option<ExpressionError>,
 }
 
-/// Parses an expression.
 pub(super) fn parse(
     text: &str,
     columns: &[&'static str],
@@ -458,7 +456,6 @@ fn alone(value: PlacedTerm) -> Parsed<Test> {
     Err(ExpressionError { column: value.column, message })
 }
 
-/// One of the terms of a sum.
 fn summand(value: PlacedTerm) -> Parsed<Term> {
     if matches!(value.term.kind(), Type::Number | Type::Any) {
         return Ok(value.term);

@@ -114,7 +114,6 @@ enum Cell {
 
 const EMPTY: Cell = Cell::Piece { pieces: Pieces::ANY, is_forbidden: true };
 
-/// The dialect of a placement.
 #[derive(Copy, Clone, PartialEq)]
 pub(super) enum Dialect {
     /// Digits are squares of no interest.

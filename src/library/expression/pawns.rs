@@ -23,7 +23,6 @@ pub(super) struct NamedPawnTerm {
     pub(super) examples: [&'static str; 2],
 }
 
-/// All properties of pawns.
 pub(super) const PAWN_TERMS: [NamedPawnTerm; 7] = [
     NamedPawnTerm {
         name: "isolated",

@@ -10,7 +10,6 @@ use crate::value::EvalContext;
 use epdb_chess::model::Setup;
 use epdb_chess::text::pgn::RecordParts;
 
-/// A test of one position.
 #[derive(Clone, Debug)]
 pub(super) struct PositionTest {
     test: Test,

@@ -16,7 +16,6 @@ pub(super) struct Structure {
     pub(super) examples: [&'static str; 2],
 }
 
-/// All named structures.
 pub(super) const STRUCTURES: [Structure; 16] = [
     Structure {
         name: "iqp",

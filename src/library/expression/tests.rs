@@ -6,7 +6,6 @@ use super::*;
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
-/// Whether an expression holds for a record.
 pub(super) fn holds(expression: &str, line: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));

@@ -230,7 +230,6 @@ pub fn suite_record(game: &Game) -> EpdRecord {
     record
 }
 
-/// Sets an operation that has operands.
 fn set(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>) {
     if !operands.is_empty() {
         record.set(Operation { opcode, operands });
@@ -367,7 +366,6 @@ fn add_avoided(record: &mut EpdRecord, lines: &[Line]) {
     set(record, Opcode::AM, avoided);
 }
 
-/// The moves of a line as operands.
 fn operands(mut playable: Playable, line: &[Move]) -> Vec<Operand> {
     let mut operands = Vec::new();
     for &mv in line {

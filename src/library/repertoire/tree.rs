@@ -119,7 +119,6 @@ pub(super) fn judge(game: &mut GameBuilder, branch: &Branch) -> Result<(), Build
     Ok(())
 }
 
-/// Writes the comments of a position.
 pub(super) fn put_comments(game: &mut GameBuilder, place: &Place) -> Result<(), BuildError> {
     place.comments.iter().try_for_each(|comment| game.add_comment(comment))
 }
@@ -148,7 +147,6 @@ struct Writer<'r> {
     repertoire: &'r Repertoire,
     paths: Paths,
     options: TreeOptions,
-    /// Start of the game.
     begins: Node,
     game: GameBuilder,
     /// The positions of the current line. `on_line` counts how often each position of the

@@ -24,7 +24,6 @@ pub(super) struct Sum {
     kept: Option<KeptGames>,
 }
 
-/// The parts of a tally.
 #[derive(Default, Debug)]
 struct Cells {
     /// The parts, in no order. `order` has the indices of the parts in use, sorted by their cells.
@@ -324,7 +323,6 @@ pub(super) struct Games<'g> {
     /// Number of games that were counted before these games.
     pub(super) before: u64,
     pub(super) games: &'g [CountedGame],
-    /// The games to keep.
     pub(super) kept: Option<Kept<'g>>,
     pub(super) visits: &'g [Visits],
     /// Indices of games whose visits do not count.

@@ -278,7 +278,6 @@ struct FirstCopy {
 #[derive(Clone, Debug)]
 pub struct SliceCopies {
     games: u64,
-    /// Number of games that were decided.
     decided: u64,
     /// The games that do not count, and the games that count with the copy rank of another copy. For each
     /// game: its number, in ascending order, and [`DOES_NOT_COUNT`] or this copy rank.

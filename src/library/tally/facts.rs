@@ -74,7 +74,6 @@ impl GameFacts {
         white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
-    /// The facts of the copy of the game that has this [`GameFacts::copy_rank`].
     pub(super) fn with_copy_rank(self, copy_rank: u32, split: Split) -> GameFacts {
         let rating = |shift: u32| {
             let rating = (copy_rank >> shift) as u16 & ((1 << BLACK_BITS) - 1);

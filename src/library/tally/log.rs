@@ -49,7 +49,6 @@ impl CountedLog {
         CountedLog { directory: directory.into(), memory_bytes, bytes: Vec::new(), file: None }
     }
 
-    /// Adds a game.
     pub(super) fn push(
         &mut self,
         digest: &GameDigest,
@@ -112,7 +111,6 @@ impl CountedLog {
         read(&mut &self.bytes[..])
     }
 
-    /// Removes all games.
     pub(super) fn clear(&mut self) {
         self.bytes = Vec::new();
         self.file = None;

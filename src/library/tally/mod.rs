@@ -292,7 +292,6 @@ struct Seen {
 /// Visits, and the games that made them.
 #[derive(Default, Debug)]
 struct CountedGames {
-    /// The visits of each thread.
     visits: Vec<Visits>,
     games: Vec<CountedGame>,
     /// The kept form of the games, if games are kept.
@@ -588,7 +587,6 @@ impl TallyBuilder {
         known
     }
 
-    /// Counts a game with the facts `counted`.
     fn count(
         &mut self,
         game: &Game,

@@ -76,7 +76,6 @@ impl Visit {
         self.what & IS_FIRST != 0
     }
 
-    /// The side to move.
     pub(super) const fn turn(&self) -> Color {
         if self.what & BLACK != 0 { Color::Black } else { Color::White }
     }

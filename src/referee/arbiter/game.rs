@@ -120,17 +120,14 @@ impl GameInPlay {
         [self.pairing.white, self.pairing.black]
     }
 
-    /// The player on move.
     pub(super) fn mover(&self) -> usize {
         self.players()[self.board.turn() as usize]
     }
 
-    /// The seat of the player on move.
     pub(super) fn mover_seat(&self) -> usize {
         self.seats[self.board.turn() as usize]
     }
 
-    /// The side that a seat plays.
     pub(super) fn color_of(&self, seat: usize) -> Color {
         if self.seats[0] == seat { Color::White } else { Color::Black }
     }

@@ -341,7 +341,6 @@ impl Arbiter {
         }
     }
 
-    /// Ends a game.
     pub(super) fn finish(&mut self, number: u32, outcome: Outcome, why: &str) {
         let Some(game) = self.games.remove(&number) else { return };
         let words = speech::last_words(&game, &outcome);

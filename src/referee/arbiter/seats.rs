@@ -49,7 +49,6 @@ impl Arbiter {
         self.tournament.client_name(seat)
     }
 
-    /// True if a client of the player is there.
     pub(super) fn is_present(&self, player: usize) -> bool {
         self.seats_of(player).any(|seat| !self.seats[seat].is_away())
     }

@@ -110,7 +110,6 @@ fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]>
 /// Whether two players may meet.
 type MayMeet = fn(&Standing, &Standing, usize) -> bool;
 
-/// Constraints on the pairs of a round.
 #[derive(Copy, Clone)]
 struct PairingConstraint {
     may_meet: MayMeet,
@@ -204,7 +203,6 @@ fn preference(
     (own.points - other.points, wants_same, place.abs_diff(ideal), place)
 }
 
-/// True if all these players can be paired.
 fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool {
     let mut graph = UnGraph::<(), ()>::default();
     let nodes: Vec<_> = players.iter().map(|_| graph.add_node(())).collect();

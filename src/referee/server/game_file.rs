@@ -96,7 +96,6 @@ fn cannot_read(path: &Path, error: io::Error) -> Error {
     Error::new("cannot read the games").because(error).in_source(path.display().to_string())
 }
 
-/// A game as formatted in the file.
 fn game_text(tournament: &Tournament, game: &FinishedGame, names: &Names) -> Result<Vec<u8>> {
     let FinishedGame { pairing, opening, moves, outcome, reason, date } = game;
     let failed = |error| Error::new(format!("game {}", pairing.game)).because(error);

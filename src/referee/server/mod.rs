@@ -81,7 +81,6 @@ pub struct Referee {
     inputs: Receiver<(Duration, Input)>,
     /// The time at which the tournament was last shown.
     shown: Option<Duration>,
-    /// True if a tick is in the queue.
     has_tick: bool,
     channels: BTreeMap<ChannelId, Channel>,
     lobby: Lobby,

@@ -120,7 +120,6 @@ impl Tournament {
         }
     }
 
-    /// The index of the opening of a game.
     pub(crate) fn opening_of(&self, pairing: &Pairing) -> usize {
         if self.opening_by_round {
             pairing.round.saturating_sub(1) as usize

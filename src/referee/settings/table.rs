@@ -43,7 +43,6 @@ impl<'t> Document<'t> {
         if text.len() > MAX_SHOWN || text.contains(['\r', '\n']) { kind } else { text }
     }
 
-    /// An error at a place of the text.
     pub(super) fn error(self, span: &Range<usize>, what: impl Display) -> Error {
         let at = At::byte_of(self.text, span.start);
         Error::new(what.to_string()).at(Place::new(self.name, at))
@@ -160,7 +159,6 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Takes a number.
     pub(super) fn float(&mut self, key: &str) -> Result<Option<f64>> {
         self.take_as(key, "a number", |value| {
             let text = match value {
@@ -204,7 +202,6 @@ impl<'t> Table<'t> {
         self.as_table(key, value, known).map(Some)
     }
 
-    /// Takes a list of tables.
     pub(super) fn tables(
         &mut self,
         key: &str,

@@ -468,7 +468,6 @@ fn idle_part(word: &str) -> Option<(&str, &'static str)> {
 }
 
 impl<'w> EngineWords<'w> {
-    /// The names of the options that are set.
     fn options(&self) -> Vec<String> {
         let text = self.words.join(" ");
         let spec: Option<EngineSpec> = format!("proto=uci cmd=x {text}").parse().ok();

@@ -44,7 +44,6 @@ const DEFAULT_RECORDS: usize = 100;
 /// Maximum number of records of a position.
 const MAX_RECORDS_OF_ALL: usize = 1000;
 
-/// Format of the records.
 #[derive(Deserialize, Copy, Clone, PartialEq, Debug, Default)]
 #[serde(rename_all = "lowercase")]
 enum Form {

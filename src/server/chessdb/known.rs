@@ -41,7 +41,6 @@ pub(super) struct KnownMove {
 }
 
 impl Known {
-    /// Looks up a position and its children.
     pub(super) fn look_up(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
         let ask = &mut |queries: &[_]| served.scored_records(queries);
         let options = ExploreOptions { children: true, ..Default::default() };
@@ -159,7 +158,6 @@ mod tests {
     use epdb_chess::text::epd::{Line, parse_line};
     use epdb_chess::text::{ParseOptions, Profile};
 
-    /// The scores that a client stores are read back as they were.
     #[test]
     fn scores_are_read_back() {
         let options = ParseOptions { labels: true, ..ParseOptions::new(Profile::Lenient) };

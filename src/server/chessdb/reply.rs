@@ -14,7 +14,6 @@ pub(super) struct Reply {
     pub(super) single: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) moves: Vec<MoveReply>,
-    /// Moves that are worth a search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) search_moves: Vec<Named>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +22,6 @@ pub(super) struct Reply {
     pub(super) line: Option<LineReply>,
 }
 
-/// A move.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct Named {
     pub(super) uci: String,
@@ -63,7 +61,6 @@ pub(super) struct LineReply {
 }
 
 impl Reply {
-    /// A status without data.
     pub(super) fn word(status: &'static str) -> Reply {
         Reply { status: Some(status), ..Reply::default() }
     }

@@ -9,7 +9,6 @@ use epdb_explorer::reader;
 /// The name of the page itself.
 pub(crate) const INDEX: &str = "index.html";
 
-/// A file of the page.
 pub(crate) struct Asset {
     pub(crate) name: &'static str,
     pub(crate) content: Bytes,
@@ -86,7 +85,6 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     page.into_iter().chain(of_reader()).collect()
 });
 
-/// All files of the page.
 pub(crate) fn assets() -> impl Iterator<Item = &'static Asset> {
     ASSETS.iter()
 }

@@ -39,12 +39,10 @@ impl<'l> Part<'l> {
         (!text.trim_ascii().is_empty()).then(|| Part::new(line, text))
     }
 
-    /// An error about this part.
     pub(super) fn error(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, self.at + 1, message)
     }
 
-    /// A warning about this part.
     pub(super) fn warning(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::warning(code, self.at + 1, message)
     }

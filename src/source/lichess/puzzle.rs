@@ -39,7 +39,6 @@ pub(crate) const NAMES: [&str; 11] = [
     "DailyDate",
 ];
 
-/// Tables of puzzles.
 pub(crate) static TABLE: TableKind = TableKind {
     names: &NAMES,
     aliases: &[("GameId", Column::GameUrl as usize)],

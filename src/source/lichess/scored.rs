@@ -16,11 +16,9 @@ const DEPTH: usize = 4;
 const KNODES: usize = 5;
 const CE: usize = 6;
 const NAMES: [&str; 7] = ["FEN", "Evaluation", "mate", "line", "depth", "knodes", "ce"];
-/// Other names of columns.
 const ALIASES: [(&str, usize); 4] =
     [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION), ("epd", FEN)];
 
-/// Tables of evaluations.
 pub(crate) static TABLE: TableKind = TableKind {
     names: &NAMES,
     aliases: &ALIASES,

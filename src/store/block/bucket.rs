@@ -236,7 +236,6 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Place of the iterator.
     pub(crate) fn cursor(&self) -> BucketCursor {
         self.cursor
     }

@@ -166,7 +166,6 @@ impl Batch {
         self.index.len()
     }
 
-    /// Size in bytes of all records.
     pub(super) fn record_bytes(&self) -> usize {
         self.arena.0.len() - 4 * self.index.len()
     }

@@ -150,7 +150,6 @@ pub(super) struct ExistingBlocks<'t> {
     digest_left: Digest,
 }
 
-/// Neighbouring blocks that were loaded.
 #[derive(Default)]
 pub(super) struct LoadedBlocks(VecDeque<LoadedBlock>);
 

@@ -376,7 +376,6 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// Memory for a merge of runs, in bytes.
     fn merge_bytes(&self) -> usize {
         self.store.borrow().batch_bytes / 2
     }
@@ -592,7 +591,6 @@ fn write_line(
     journal.put(id, info)
 }
 
-/// Opens the runs of an interrupted import.
 fn open_runs(store: &Store, source_name: &str, waiting: &WaitingRuns) -> Result<RunFile> {
     let path = &store.shared.path;
     let opened = RunFile::open(path, waiting);

@@ -77,7 +77,6 @@ struct TouchedBlock<'n> {
     incoming: &'n mut [Incoming],
 }
 
-/// A block after the merge.
 struct MergedBlock<'r> {
     bytes: Vec<u8>,
     /// Checksum of the header of the block.

@@ -73,7 +73,6 @@ impl<'a> Resolver<'a> {
         self.conflicts.extend(block.conflicts.into_iter().take(room));
     }
 
-    /// Import number of an incoming record.
     pub(super) fn number(&self, new: &Incoming) -> u64 {
         self.first_number + u64::from(new.nth)
     }

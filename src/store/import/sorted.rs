@@ -90,7 +90,6 @@ impl<'b> SortedRecords<'b> {
         }
     }
 
-    /// Size in bytes of all records.
     pub(super) fn record_bytes(&self) -> u64 {
         match self {
             SortedRecords::Batch { record_bytes, .. } => *record_bytes,

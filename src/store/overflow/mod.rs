@@ -86,7 +86,6 @@ fn record_of<'a>(entry: &BucketEntry<'a>) -> Result<&'a [u8]> {
     }
 }
 
-/// Writes the chunks of one position.
 struct ChunkWriter {
     key: u64,
     width: u8,

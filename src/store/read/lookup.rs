@@ -217,7 +217,6 @@ enum State<'r> {
     Done,
 }
 
-/// Progress of the search in a block.
 #[derive(Copy, Clone)]
 enum Progress {
     NotBegun,
@@ -227,7 +226,6 @@ enum Progress {
     Over,
 }
 
-/// Result of the search in a block.
 enum BlockMatch {
     Record { import_number: u64, bytes: Range<usize>, progress: Progress },
     Overflow(Box<OverflowRecords>),

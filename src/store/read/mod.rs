@@ -307,7 +307,6 @@ impl Reader {
         self.blocks.intact(result, self.path())
     }
 
-    /// The records of the position of a stub.
     fn overflow_records(&self, key: u64, stub: &Stub) -> Result<OverflowRecords> {
         OverflowRecords::new(self.path(), &self.overflow, key, stub)
     }

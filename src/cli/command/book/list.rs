@@ -147,7 +147,6 @@ struct Row<'a> {
 struct Listed<'a> {
     book: &'a str,
     entries: &'a [Entry],
-    /// The position, if known.
     known: Option<(&'a str, &'a Playable)>,
 }
 

@@ -48,7 +48,6 @@ pub(super) struct Table {
     sum: Option<Vec<Cell>>,
 }
 
-/// Content of a cell.
 enum Cell {
     Nothing,
     Text(String),

@@ -77,7 +77,6 @@ pub(super) fn restore(local: &Local, pipe: &Pipe, memory_bytes: usize) -> anyhow
 const RECORDS_LEFT: &str =
     "`epdb export` without --verbatim writes the records that are not damaged";
 
-/// The archive or the archives that are exported.
 pub(super) enum Archives<'a> {
     One(&'a Local),
     Shards(&'a ShardedArchive),
@@ -347,7 +346,6 @@ impl Restoring<'_> {
     }
 }
 
-/// The folder that files are written into.
 struct Folder<'a> {
     path: &'a Path,
     /// Whether existing files are replaced.

@@ -124,7 +124,6 @@ fn note_known(args: &Args, file: &Path, known: &Recognised) {
 /// takes no memory if the previous record is on the line before.
 #[derive(Default)]
 struct RecordLines {
-    /// Number of records.
     records: u64,
     /// For each run of records on consecutive lines: the number of its first record, from 0, and the line of
     /// that record.

@@ -153,7 +153,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 impl Args {
-    /// The test of --sprt.
     fn test(&self) -> anyhow::Result<Option<Sprt>> {
         if self.sprt.is_empty() {
             return Ok(None);
@@ -187,7 +186,6 @@ fn print_total(
     print_line(total.to_string().trim_end())
 }
 
-/// Reads the book in its order.
 fn read_book(
     path: &Path,
     read: &ReadArgs,

@@ -114,7 +114,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// Writes the repertoire as records.
 fn write_records(
     args: &Args,
     mut output: RecordOutput,

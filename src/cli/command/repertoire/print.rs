@@ -28,7 +28,6 @@ pub(super) struct Form {
     json: bool,
 }
 
-/// The whole report.
 pub(super) struct Report {
     pub(super) side: Color,
     pub(super) positions: usize,
@@ -196,7 +195,6 @@ fn verb(count: u64, plural: &str) -> String {
     format!("{plural}{}", if count == 1 { "s" } else { "" })
 }
 
-/// Text of a finding.
 fn text(finding: &Finding) -> String {
     let Finding { part, position, line, set_up, mv, moves, games, share, .. } = finding;
     let Some(line) = line else { return position.to_string() };

@@ -90,7 +90,6 @@ impl Args {
         Ok(Some(parsed))
     }
 
-    /// The sources, and the words of the position after them.
     pub(super) fn sources_and_position(&self) -> (&[PathBuf], Vec<String>) {
         let is_word = |path: &PathBuf| is_position(path.as_os_str());
         let sources = self.files.iter().position(is_word).unwrap_or(self.files.len());
@@ -109,7 +108,6 @@ impl Args {
         (!names.is_empty()).then_some(Player { names, side: self.side })
     }
 
-    /// Opens a file for games.
     pub(super) fn open_games(&self, path: &Path) -> anyhow::Result<GameOutput> {
         let format = if path == Path::new("-") {
             Some(FileFormat::Pgn)

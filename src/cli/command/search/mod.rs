@@ -121,7 +121,6 @@ fn kept_games(path: &Path, read: &ReadArgs) -> anyhow::Result<Option<CollectionF
     })
 }
 
-/// The matches of a search, and their output.
 struct Search<'a> {
     args: &'a Args,
     player: Option<Player>,
@@ -317,7 +316,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The number of matches, and of what.
     fn summary(&self) -> String {
         let Search { matches, searched, not_kept, .. } = *self;
         if not_kept > 0 {

@@ -153,7 +153,6 @@ fn look_up(
     Ok(Outcome::different_if(missing > 0))
 }
 
-/// Returns the next game.
 type NextGame<'n> = dyn FnMut() -> anyhow::Result<Option<FoundGame>> + 'n;
 
 /// The first `wanted` games, of `count` games, unless they are written.

@@ -87,7 +87,6 @@ impl ShardArgs {
         job.map_err(ledgers::explained)
     }
 
-    /// The path of the manifest.
     pub(super) fn manifest(&self) -> PathBuf {
         self.output.join(MANIFEST)
     }

@@ -5,7 +5,6 @@ use epdb_chess::model::GameResult;
 use epdb_engine::report::html::CountTable;
 use epdb_library::census::GameCensus;
 
-/// Rows of a table in their order.
 #[derive(Default)]
 struct Rows(Vec<[String; 2]>);
 
@@ -59,7 +58,6 @@ pub(super) fn records(stats: &json::Stats) -> CountTable {
     rows.table("Records")
 }
 
-/// Counts of all libraries.
 pub(super) fn libraries(stats: &json::LibraryStats) -> CountTable {
     let mut rows = Rows::default();
     rows.count("positions", stats.records);

@@ -236,7 +236,6 @@ fn print_tables(
     Ok(())
 }
 
-/// Prints the rows of a table.
 fn print(out: &mut Output, table: &CountTable) -> anyhow::Result<()> {
     for [name, value] in &table.rows {
         match value.as_str() {
