@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::ordered::changed;
 use crate::repertoire::{Node, Repertoire};
 use epdb_base::spill::Sorter;
@@ -351,8 +353,8 @@ fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
     keys
 }
 
-/// Statistics of a book.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+/// Statistics of a book. Their text in JSON is a part of what `epdb book info --json` prints.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// Number of entries.
@@ -360,33 +362,34 @@ pub struct Summary {
     /// Number of keys.
     pub positions: u64,
     /// Positions that are reached from the start array by moves of the book only.
+    #[serde(rename = "reached_by_book_moves")]
     pub by_book_moves: u64,
     /// Positions that are reached from the start array only if moves outside of the book are played too.
+    #[serde(rename = "reached_by_other_moves")]
     pub by_other_moves: u64,
-    /// Positions that were found only because the caller gave them.
-    pub given: u64,
     /// Keys whose position is unknown.
+    #[serde(rename = "unknown_positions")]
     pub unknown: u64,
     /// Entries with keys whose position is unknown.
     pub unknown_entries: u64,
     /// Known positions with White to move.
     pub white_to_move: u64,
+    /// The largest weight.
+    pub largest_weight: u16,
+    /// Entries with a weight of 0.
+    pub weight_zero: u64,
     /// Entries without a move.
     pub without_move: u64,
     /// Entries of known positions with an illegal move.
     pub illegal: u64,
     /// Entries that repeat a move of their position.
     pub repeated: u64,
-    /// Entries with a weight of 0.
-    pub weight_zero: u64,
-    /// The largest weight.
-    pub largest_weight: u16,
-    /// Entries with a larger weight than the previous entry of the same position.
-    pub weights_ascending: u64,
     /// Entries with a learn value.
     pub with_learn: u64,
     /// Entries with a smaller key than the previous entry.
     pub out_of_order: u64,
+    /// Entries with a larger weight than the previous entry of the same position.
+    pub weights_ascending: u64,
 }
 
 impl Summary {
@@ -401,7 +404,7 @@ impl Summary {
             match found.found_by {
                 FoundBy::BookMoves => summary.by_book_moves += 1,
                 FoundBy::OtherMoves => summary.by_other_moves += 1,
-                FoundBy::Given => summary.given += 1,
+                FoundBy::Given => {}
             }
             summary.white_to_move += u64::from(found.position.turn() == Color::White);
             let Ok(playable) = Playable::new(&found.position) else { continue };

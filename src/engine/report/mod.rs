@@ -15,7 +15,7 @@ pub mod statistics;
 mod verdict;
 
 pub use comparison::{Joined, Pair, PointDifference, Row, pairs};
-pub use problem::{Effort, NamedMove, Points, Problem, Reading};
+pub use problem::{Effort, NamedMove, Points, Problem, Reading, verdict_word};
 pub use run::{Axis, Counts, Measures, PointSum, Run, RunOutput};
 pub use verdict::{grouped, percent, probability, range, signed};
 

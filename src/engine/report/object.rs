@@ -3,12 +3,10 @@
 use serde::Serialize;
 
 use super::comparison::{Pair, Row};
-use super::distribution::Distribution;
-use super::problem::{Effort, NamedMove, Points, Problem};
-use super::run::{Axis, Counts, PointSum, Run};
+use super::problem::{NamedMove, Problem};
+use super::run::{Axis, Counts, Measures, PointSum, Run};
 use super::statistics::Interval;
 use super::{PointDifference, Report, Theme};
-use epdb_chess::model::answer::Verdict;
 use epdb_library::run_file::RunFile;
 
 /// A whole report.
@@ -36,22 +34,9 @@ pub struct RunObject<'r> {
     /// Number of problems by verdict.
     #[serde(flatten)]
     pub counts: CountsObject,
-    /// Nodes of each record.
-    pub nodes: Option<Distribution>,
-    /// Milliseconds of each record.
-    pub ms: Option<Distribution>,
-    /// Depths in plies.
-    pub depth: Option<Distribution>,
-    /// Scores in centipawns, mates left out.
-    pub ce: Option<Distribution>,
-    /// Numbers of moves to mate, in records in which the side to move mates.
-    pub mates_in: Option<Distribution>,
-    /// Numbers of moves to mate, in records in which the side to move is mated.
-    pub mated_in: Option<Distribution>,
-    /// Numbers of moves in `dm`: the lengths of the mates that were searched or found.
-    pub dm: Option<Distribution>,
-    /// Nodes per second.
-    pub nodes_per_second: Option<u64>,
+    /// Distributions of effort and scores.
+    #[serde(flatten)]
+    pub measures: Measures,
     /// Milliseconds after which a quarter, half and three quarters of the scored problems were solved until
     /// the end of the search; null if fewer were solved.
     pub solved_within_ms: [Option<u64>; 3],
@@ -159,49 +144,7 @@ pub struct ProblemObject<'r> {
     /// True if all runs agree on another move.
     pub cook: bool,
     /// One result per run; null if the run does not have the problem.
-    pub results: Vec<Option<ResultObject<'r>>>,
-}
-
-/// The result of a run on a problem.
-#[derive(Serialize, Debug)]
-pub struct ResultObject<'r> {
-    /// The line or number in the file.
-    pub line: u64,
-    /// solved, missed, unscored or defective.
-    pub verdict: &'static str,
-    /// The chosen move.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<&'r NamedMove>,
-    /// Points of the chosen move.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<Points>,
-    /// The score from the point of view of the side to move.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ce: Option<i128>,
-    /// Depth in plies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub depth: Option<u64>,
-    /// The number of nodes that were searched.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<u64>,
-    /// The time of the search in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ms: Option<u64>,
-    /// Effort when a solution was first chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first: Option<Effort>,
-    /// Effort after which only solutions were chosen until the end of the search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<Effort>,
-    /// The engine's principal variation.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub pv: &'r str,
-    /// The reason why the search failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<&'r str>,
-    /// The reason why the record cannot be scored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub defect: Option<&'r str>,
+    pub results: &'r [Option<&'r Problem>],
 }
 
 impl CountsObject {
@@ -230,20 +173,12 @@ const fn ends(interval: Interval) -> [f64; 2] {
 
 impl<'r> RunObject<'r> {
     fn new(run: &'r Run) -> RunObject<'r> {
-        let measures = run.measures();
         let within = |axis| [1, 2, 3].map(|quarters| run.quarters_within(quarters, axis));
         RunObject {
             run: &run.label,
             files: run.outputs.iter().map(|output| output.file.as_str()).collect(),
             counts: CountsObject::new(&run.counts()),
-            nodes: measures.nodes,
-            ms: measures.milliseconds,
-            depth: measures.depth,
-            ce: measures.score,
-            mates_in: measures.mates,
-            mated_in: measures.mated,
-            dm: measures.dm,
-            nodes_per_second: measures.nodes_per_second,
+            measures: run.measures(),
             solved_within_ms: within(Axis::Time),
             solved_within_nodes: within(Axis::Nodes),
             facts: run.outputs.iter().map(|output| output.facts.as_ref()).collect(),
@@ -275,9 +210,8 @@ impl<'r> PairObject<'r> {
 }
 
 impl<'r> ProblemObject<'r> {
-    fn new(row: &Row<'r>) -> Option<ProblemObject<'r>> {
+    fn new(row: &'r Row<'r>) -> Option<ProblemObject<'r>> {
         let problem = row.problem()?;
-        let result = |problem: &Option<&'r Problem>| Some(ResultObject::new((*problem)?));
         Some(ProblemObject {
             id: problem.id.as_deref(),
             theme: &problem.theme,
@@ -286,38 +220,8 @@ impl<'r> ProblemObject<'r> {
             am: &problem.avoid,
             dm: problem.mate,
             cook: row.is_cook(),
-            results: row.problems().iter().map(result).collect(),
+            results: row.problems(),
         })
-    }
-}
-
-impl<'r> ResultObject<'r> {
-    fn new(problem: &'r Problem) -> ResultObject<'r> {
-        ResultObject {
-            line: problem.place.number(),
-            verdict: word(problem.verdict),
-            answer: problem.answer.as_ref(),
-            points: problem.points,
-            ce: problem.ce,
-            depth: problem.depth,
-            nodes: problem.nodes,
-            ms: problem.milliseconds,
-            first: problem.first,
-            held: problem.held,
-            pv: &problem.line_of_play,
-            error: problem.error.as_deref(),
-            defect: problem.defect.as_deref(),
-        }
-    }
-}
-
-/// The name of a verdict.
-pub const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Solved => "solved",
-        Verdict::Missed => "missed",
-        Verdict::Unscored => "unscored",
-        Verdict::Defective => "defective",
     }
 }
 
@@ -358,7 +262,7 @@ impl<'r> Report<'r> {
     }
 
     /// Each problem with the result of each run.
-    pub fn problem_objects(&self) -> impl Iterator<Item = ProblemObject<'r>> {
+    pub fn problem_objects(&self) -> impl Iterator<Item = ProblemObject<'_>> {
         self.joined.rows.iter().filter_map(ProblemObject::new)
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::points::PointTable;
 use epdb_chess::error::Place;
@@ -30,50 +30,89 @@ impl Default for Reading {
     }
 }
 
-/// A problem and the result of one run.
-#[derive(Clone, PartialEq, Debug)]
+/// A problem and the result of one run. The text in JSON has the result only.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Problem {
     /// The `id` of the problem.
+    #[serde(skip)]
     pub id: Option<String>,
     /// The position.
+    #[serde(skip)]
     pub position: Position,
-    /// The place of the problem in its file.
-    pub place: Place,
     /// The theme of the problem; empty if the problem has no theme.
+    #[serde(skip)]
     pub theme: String,
     /// The moves of `bm`, including mates such as `#5`.
+    #[serde(skip)]
     pub best: Vec<NamedMove>,
     /// The moves of `am`.
+    #[serde(skip)]
     pub avoid: Vec<NamedMove>,
     /// The number of moves of the mate to find, for a problem without `bm` and `am`.
+    #[serde(skip)]
     pub mate: Option<i128>,
+    /// The reason why the points of the record cannot be used.
+    #[serde(skip)]
+    pub wrong_points: Option<String>,
+    /// The place of the problem in its file.
+    #[serde(rename = "line", serialize_with = "number")]
+    pub place: Place,
     /// The verdict.
+    #[serde(serialize_with = "named")]
     pub verdict: Verdict,
     /// The chosen move.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<NamedMove>,
     /// Points, if the problem has points.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Points>,
-    /// The reason why the points of the record cannot be used.
-    pub wrong_points: Option<String>,
-    /// The reason why a defective record cannot be scored.
-    pub defect: Option<String>,
+    /// The score from the point of view of the side to move, as [`Score`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce: Option<i128>,
+    /// Depth in plies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
     /// Nodes searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
     /// Milliseconds, from `acms`, else from the seconds of `acs`.
+    #[serde(rename = "ms", skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
-    /// Depth in plies.
-    pub depth: Option<u64>,
-    /// The score from the point of view of the side to move, as [`Score`] reads it.
-    pub ce: Option<i128>,
     /// Effort when a solution was first chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Effort>,
     /// Effort after which only solutions were chosen until the end of the search. Only solved problems have
     /// this value.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Effort>,
     /// The engine's principal variation.
+    #[serde(rename = "pv", skip_serializing_if = "str::is_empty")]
     pub line_of_play: String,
     /// The reason why the search failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The reason why a defective record cannot be scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defect: Option<String>,
+}
+
+fn number<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(place.number())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn named<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict_word(*verdict))
+}
+
+/// The name of a verdict.
+pub const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Solved => "solved",
+        Verdict::Missed => "missed",
+        Verdict::Unscored => "unscored",
+        Verdict::Defective => "defective",
+    }
 }
 
 /// A move in two notations, or a mate as target.

@@ -1,5 +1,7 @@
 //! The run of an engine over a suite.
 
+use serde::Serialize;
+
 use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
 use super::statistics::{Interval, wilson};
@@ -104,19 +106,23 @@ impl Counts {
 }
 
 /// Measurements of a run.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measures {
     /// Nodes of each record.
     pub nodes: Option<Distribution>,
     /// Milliseconds of each record.
+    #[serde(rename = "ms")]
     pub milliseconds: Option<Distribution>,
     /// Depths in plies.
     pub depth: Option<Distribution>,
     /// Scores in centipawns, mates left out.
+    #[serde(rename = "ce")]
     pub score: Option<Distribution>,
     /// Numbers of moves to mate, in records in which the side to move mates.
+    #[serde(rename = "mates_in")]
     pub mates: Option<Distribution>,
     /// Numbers of moves to mate, in records in which the side to move is mated.
+    #[serde(rename = "mated_in")]
     pub mated: Option<Distribution>,
     /// Numbers of moves in `dm`: the lengths of the mates that were searched or found.
     pub dm: Option<Distribution>,

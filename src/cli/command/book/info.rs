@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let book = open(path)?;
         let summary = Summary::new(&book, &BookResolver::new(&book).finish());
         if args.json {
-            json::line(&mut out, &Info::new(path, &summary))?;
+            json::line(&mut out, &Info { book: &name_of(path), summary: &summary })?;
             continue;
         }
         if args.books.len() > 1 {
@@ -73,47 +73,10 @@ fn print(out: &mut Output, summary: &Summary) -> anyhow::Result<()> {
 
 /// Content of a book (`book info --json`).
 #[derive(Serialize)]
-struct Info {
-    book: String,
-    entries: u64,
-    positions: u64,
-    reached_by_book_moves: u64,
-    reached_by_other_moves: u64,
-    unknown_positions: u64,
-    unknown_entries: u64,
-    /// Number of reached positions with White to move.
-    white_to_move: u64,
-    largest_weight: u16,
-    weight_zero: u64,
-    without_move: u64,
-    illegal: u64,
-    repeated: u64,
-    with_learn: u64,
-    out_of_order: u64,
-    weights_ascending: u64,
-}
-
-impl Info {
-    fn new(path: &Path, summary: &Summary) -> Info {
-        Info {
-            book: name_of(path).into_owned(),
-            entries: summary.entries,
-            positions: summary.positions,
-            reached_by_book_moves: summary.by_book_moves,
-            reached_by_other_moves: summary.by_other_moves,
-            unknown_positions: summary.unknown,
-            unknown_entries: summary.unknown_entries,
-            white_to_move: summary.white_to_move,
-            largest_weight: summary.largest_weight,
-            weight_zero: summary.weight_zero,
-            without_move: summary.without_move,
-            illegal: summary.illegal,
-            repeated: summary.repeated,
-            with_learn: summary.with_learn,
-            out_of_order: summary.out_of_order,
-            weights_ascending: summary.weights_ascending,
-        }
-    }
+struct Info<'a> {
+    book: &'a str,
+    #[serde(flatten)]
+    summary: &'a Summary,
 }
 
 /// Reads a book, and reports whether entries are out of order.

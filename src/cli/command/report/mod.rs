@@ -14,7 +14,7 @@ use crate::cli::source::{Reading, are_games, file_name};
 use crate::cli::terminal::{note, print_line};
 use crate::cli::{columns, json, places};
 use epdb_chess::model::Opcode;
-use epdb_engine::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
+use epdb_engine::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, verdict_word};
 use epdb_library::field::parse_opcode;
 use epdb_library::run_file::RunFile;
 use epdb_source::Output;
@@ -239,7 +239,7 @@ fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
         problem.position.to_string(),
         problem.targets(),
         problem.answer.as_ref().map(NamedMove::to_string).unwrap_or_default(),
-        object::word(problem.verdict).to_string(),
+        verdict_word(problem.verdict).to_string(),
         u8::from(row.is_cook()).to_string(),
     ];
     let measures = [

@@ -16,7 +16,6 @@ pub(super) type SectionParts = (&'static str, &'static str, String);
 pub(super) struct Section {
     /// The anchor of the section.
     pub(super) id: &'static str,
-    /// The heading of the section.
     pub(super) title: &'static str,
     body: String,
 }
@@ -28,7 +27,6 @@ impl Section {
         sections.map(|(id, title, body)| Section { id, title, body }).collect()
     }
 
-    /// The HTML of the section.
     pub(super) fn markup(&self) -> String {
         let Section { id, title, body } = self;
         format!(

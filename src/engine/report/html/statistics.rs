@@ -43,7 +43,6 @@ pub struct CountTable {
     pub rows: Vec<[String; 2]>,
 }
 
-/// Most categories of a chart.
 const MAX_CATEGORIES: usize = 40;
 /// Maximum number of series in a chart of openings, including the series for all other openings.
 const MAX_SERIES: usize = 8;
