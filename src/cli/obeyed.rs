@@ -25,14 +25,13 @@ const GAMES: Formats = &[Pgn, Pgc];
 const OF_GAMES: [&str; 2] = ["GameReadArgs", "TallyArgs"];
 
 /// Formats of sources to which an option applies. Options in [`OF_GAMES`] are not listed.
-const BY_SOURCES: [(&str, Formats); 13] = [
+const BY_SOURCES: [(&str, Formats); 12] = [
     ("profile", READ),
     ("revision", LINES),
     ("labels", LINES),
     ("score_view", &[Epd, Fen, LichessEvaluations, EvaluationTable]),
     ("perft", LINES),
     ("keep_moves", LINES),
-    ("repair_moves", LINES),
     ("mates", LINES),
     ("max_line", TEXT),
     ("language", &[Pgn]),
@@ -58,70 +57,61 @@ const BY_OUTPUTS: [(&str, Formats); 12] = [
     ("ext", &[Pgc]),
 ];
 
-/// An option that means nothing without another one.
+/// Options that mean nothing without another one.
 struct Need {
     /// The commands for which this holds.
     commands: &'static [&'static str],
-    option: &'static str,
+    options: &'static [&'static str],
     /// The other options, one of which is needed. An option with values needs one of them.
     others: &'static [(&'static str, &'static [&'static str])],
 }
 
 const fn need(
     commands: &'static [&'static str],
-    option: &'static str,
+    options: &'static [&'static str],
     others: &'static [(&'static str, &'static [&'static str])],
 ) -> Need {
-    Need { commands, option, others }
+    Need { commands, options, others }
 }
 
 const SLICES: &[&str] = &["tally", "pack", "shard games"];
-const COUNTING: &[&str] = &["tally", "shard games", "import"];
-const SEARCH: &[(&str, &[&str])] = &[("filter", &[]), ("scoutfish", &[]), ("player", &[])];
-const SETS: &[&str] = &["union", "dedupe"];
-const ENGINES: &[&str] = &["analyze", "mate", "pfms", "solve"];
-const TREES: &[(&str, &[&str])] = &[("tree", &[]), ("chapters", &[])];
-const MERGING: &[(&str, &[&str])] = &[("on_duplicate", &["merge"])];
-const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
+const MERGING: &[&str] = &["prefer", "bm", "add"];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 35] = [
-    need(&["count"], "explain", &[("filter", &[])]),
-    need(SLICES, "plan", &[("slice", &[])]),
-    need(SLICES, "slice", &[("plan", &[])]),
-    need(&["tally"], "copies", &[("plan", &[])]),
-    need(&["tally"], "unique_games", &[("plan", &[])]),
-    need(COUNTING, "side", &[("player", &[])]),
-    need(&["search"], "rejects", SEARCH),
-    need(&["search"], "repairs", SEARCH),
-    need(&["search"], "allow_rejects", SEARCH),
-    need(&["search"], "all_warnings", SEARCH),
-    need(&["search"], "side", &[("player", &[])]),
-    need(&["book make"], "side", &[("player", &[]), ("repertoire", &[])]),
-    need(&["convert"], "root", TREES),
-    need(&["convert"], "depth", TREES),
-    need(&["convert"], "once", TREES),
-    need(&["convert"], "min_games", TREES),
-    need(&["import"], "base", &[("tally", &[])]),
-    need(&["import"], "same", &[("on_duplicate", &["skip", "replace", "merge"])]),
-    need(&["import"], "prefer", MERGING),
-    need(&["import"], "bm", MERGING),
-    need(&["import"], "add", MERGING),
-    need(SETS, "on_conflict", BY_POSITION),
-    need(SETS, "conflicts", BY_POSITION),
-    need(SETS, "deny_conflicts", BY_POSITION),
-    need(SETS, "prefer", BY_POSITION),
-    need(SETS, "bm", BY_POSITION),
-    need(SETS, "add", BY_POSITION),
-    need(&["repertoire"], "training", &[("against", &[])]),
-    need(&["repertoire"], "player", &[("games", &[])]),
-    need(&["edit"], "start", &[("number", &[])]),
-    need(&["split"], "by_position", &[("ratio", &[])]),
-    need(&["split"], "seed", &[("ratio", &[])]),
-    need(&["sort"], "seed", &[("random", &[])]),
-    need(&["backsolve"], "json", &[("dry_run", &[])]),
-    need(ENGINES, "resume", &[("output", &[])]),
+const NEEDS: [Need; 20] = [
+    need(&["count"], &["explain"], &[("filter", &[])]),
+    need(SLICES, &["plan"], &[("slice", &[])]),
+    need(SLICES, &["slice"], &[("plan", &[])]),
+    need(&["tally"], &["copies", "unique_games"], &[("plan", &[])]),
+    need(
+        &["search"],
+        &["rejects", "repairs", "allow_rejects", "all_warnings"],
+        &[("filter", &[]), ("scoutfish", &[]), ("player", &[])],
+    ),
+    need(&["tally", "shard games", "import", "search"], &["side"], &[("player", &[])]),
+    need(&["book make"], &["side"], &[("player", &[]), ("repertoire", &[])]),
+    need(
+        &["convert"],
+        &["root", "depth", "once", "min_games"],
+        &[("tree", &[]), ("chapters", &[])],
+    ),
+    need(&["import"], &["base"], &[("tally", &[])]),
+    need(&["import"], &["same"], &[("on_duplicate", &["skip", "replace", "merge"])]),
+    need(&["import"], MERGING, &[("on_duplicate", &["merge"])]),
+    need(
+        &["union", "dedupe"],
+        &["on_conflict", "conflicts", "deny_conflicts"],
+        &[("by", &["position", "board"])],
+    ),
+    need(&["union", "dedupe"], MERGING, &[("by", &["position", "board"])]),
+    need(&["repertoire"], &["training"], &[("against", &[])]),
+    need(&["repertoire"], &["player"], &[("games", &[])]),
+    need(&["edit"], &["start"], &[("number", &[])]),
+    need(&["split"], &["by_position", "seed"], &[("ratio", &[])]),
+    need(&["sort"], &["seed"], &[("random", &[])]),
+    need(&["backsolve"], &["json"], &[("dry_run", &[])]),
+    need(&["analyze", "mate", "pfms", "solve"], &["resume"], &[("output", &[])]),
 ];
 
 /// The arguments that name sources.
@@ -186,8 +176,9 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
 ///
 /// The other option is missing.
 pub(crate) fn check_needs(name: &str, command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
-    for Need { option, others, .. } in NEEDS.iter().filter(|it| it.commands.contains(&name)) {
-        if !is_given(option, given) || others.iter().any(|(id, values)| has(id, values, given)) {
+    for Need { options, others, .. } in NEEDS.iter().filter(|it| it.commands.contains(&name)) {
+        let Some(option) = options.iter().find(|option| is_given(option, given)) else { continue };
+        if others.iter().any(|(id, values)| has(id, values, given)) {
             continue;
         }
         let others = others.iter().flat_map(|(id, values)| {
@@ -394,12 +385,12 @@ mod tests {
     fn each_option_that_needs_another_exists() {
         let mut cli = crate::cli::Cli::command();
         cli.build();
-        for Need { commands, option, others } in &NEEDS {
+        for Need { commands, options, others } in &NEEDS {
             for name in *commands {
                 let words = name.split(' ');
                 let command =
                     words.fold(&cli, |command, word| command.find_subcommand(word).unwrap());
-                for id in others.iter().map(|(id, _)| id).chain([option]) {
+                for id in others.iter().map(|(id, _)| id).chain(*options) {
                     let found = command.get_arguments().find(|arg| arg.get_id() == id);
                     assert!(found.is_some_and(|arg| arg.get_long().is_some()), "{name}: {id}");
                 }
@@ -432,10 +423,7 @@ mod tests {
             }
         });
         for (id, _) in BY_SOURCES.iter().chain(&BY_OUTPUTS) {
-            assert!(
-                seen.contains(*id) || ["repair_moves", "first_match"].contains(id),
-                "{id} is no option"
-            );
+            assert!(seen.contains(*id) || *id == "first_match", "{id} is no option");
         }
     }
 }
