@@ -565,7 +565,7 @@ struct LibraryText {
 #[serde(deny_unknown_fields)]
 struct GameSetText {
     games: u64,
-    #[serde(with = "long_hexadecimal")]
+    #[serde(with = "hexadecimal")]
     sum: u128,
 }
 
@@ -683,42 +683,33 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Keys as sixteen hexadecimal digits.
+/// Keys as sixteen hexadecimal digits, and sums as thirty-two.
 mod hexadecimal {
+    use std::fmt::LowerHex;
+
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::manifest::is_hexadecimal;
 
-    pub(super) fn serialize<S: Serializer>(key: &u64, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&format!("{key:016x}"))
+    pub(super) fn serialize<N: LowerHex, S: Serializer>(
+        number: &N,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&format!("{number:0digits$x}", digits = 2 * size_of::<N>()))
     }
 
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u64, D::Error> {
+    pub(super) fn deserialize<'d, N: TryFrom<u128>, D: Deserializer<'d>>(
+        input: D,
+    ) -> Result<N, D::Error> {
         let text = String::deserialize(input)?;
-        match u64::from_str_radix(&text, 16) {
-            Ok(key) if is_hexadecimal(&text, 16) => Ok(key),
-            _ => Err(D::Error::custom(format!("{text:?} is not sixteen hexadecimal digits"))),
-        }
-    }
-}
-
-/// Sums as thirty-two hexadecimal digits.
-mod long_hexadecimal {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::manifest::is_hexadecimal;
-
-    pub(super) fn serialize<S: Serializer>(sum: &u128, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&format!("{sum:032x}"))
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u128, D::Error> {
-        let text = String::deserialize(input)?;
-        match u128::from_str_radix(&text, 16) {
-            Ok(sum) if is_hexadecimal(&text, 32) => Ok(sum),
-            _ => Err(D::Error::custom(format!("{text:?} is not thirty-two hexadecimal digits"))),
+        let number = u128::from_str_radix(&text, 16).ok().and_then(|it| N::try_from(it).ok());
+        match number {
+            Some(number) if is_hexadecimal(&text, 2 * size_of::<N>()) => Ok(number),
+            _ => {
+                let digits = if size_of::<N>() == 8 { "sixteen" } else { "thirty-two" };
+                Err(D::Error::custom(format!("{text:?} is not {digits} hexadecimal digits")))
+            }
         }
     }
 }
