@@ -6,7 +6,6 @@ use std::str::FromStr;
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
-use serde::Deserialize;
 
 use epdb_chess::error::{Error, Result};
 
@@ -19,8 +18,7 @@ use epdb_chess::error::{Error, Result};
 /// assert!("explorer".parse::<BasePath>().is_err());
 /// # Ok::<(), epdb_chess::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct BasePath(String);
 
 impl BasePath {
@@ -63,13 +61,5 @@ impl FromStr for BasePath {
             "`{text}` is not a path such as /explorer: it begins with a slash, and its names have letters, \
              digits, and - _ . ~"
         )))
-    }
-}
-
-impl TryFrom<String> for BasePath {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<BasePath> {
-        text.parse()
     }
 }

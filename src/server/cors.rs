@@ -4,7 +4,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, Method, Uri};
-use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 
 use epdb_chess::error::{Error, Result};
@@ -19,8 +18,7 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// assert!("http://localhost:9663".parse::<Origin>().is_ok());
 /// assert!("https://lichess.org/".parse::<Origin>().is_err());
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin(HeaderValue);
 
 impl FromStr for Origin {
@@ -43,14 +41,6 @@ fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
     !authority.as_str().contains('@') && text == format!("{scheme}://{authority}").to_lowercase()
-}
-
-impl TryFrom<String> for Origin {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Origin> {
-        text.parse()
-    }
 }
 
 /// Whether pages of an origin may send requests.

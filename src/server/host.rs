@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
-use serde::Deserialize;
 
 use super::answer::Refusal;
 use epdb_chess::error::{Error, Result};
@@ -18,8 +17,7 @@ use epdb_chess::error::{Error, Result};
 /// assert!("chess.example:8080".parse::<HostName>().is_ok());
 /// assert!("http://chess.example".parse::<HostName>().is_err());
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostName {
     /// The host in lower case.
     host: String,
@@ -50,14 +48,6 @@ impl FromStr for HostName {
 fn is_name(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)
-}
-
-impl TryFrom<String> for HostName {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<HostName> {
-        text.parse()
-    }
 }
 
 impl HostName {

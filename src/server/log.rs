@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use serde::Deserialize;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -14,8 +13,7 @@ use epdb_chess::error::{Error, Result};
 
 /// Verbosity of the log: `error`; `warn`; `info`, with changes of sources; `debug`, with a line per
 /// request.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct LogLevel(LevelFilter);
 
 impl LogLevel {
@@ -40,14 +38,6 @@ impl FromStr for LogLevel {
             "debug" => Ok(LogLevel(LevelFilter::DEBUG)),
             _ => Err(Error::new(format!("`{text}` is not one of error, warn, info and debug"))),
         }
-    }
-}
-
-impl TryFrom<String> for LogLevel {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<LogLevel> {
-        text.parse()
     }
 }
 

@@ -113,10 +113,21 @@ fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<Soc
     parse_listen(&String::deserialize(toml)?).map_err(D::Error::custom)
 }
 
+macro_rules! from_text {
+    ($($type:ty),+) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(toml: D) -> std::result::Result<$type, D::Error> {
+                String::deserialize(toml)?.parse().map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+from_text!(BasePath, HostName, LogLevel, Origin, SourceSpec);
+
 /// A source and its name: `NAME=FILE`, or a file whose name without suffixes is used. A base and
 /// its delta (`BASE+DELTA.epdb`) have the name of the base. The folder of a site is served as it is.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceSpec {
     /// The name of the source.
     pub name: String,
@@ -156,13 +167,5 @@ impl FromStr for SourceSpec {
             _ => return Ok(SourceSpec { name, path }),
         };
         Err(Error::new(format!("{}: {why}: say NAME=FILE", name_of(&path))))
-    }
-}
-
-impl TryFrom<String> for SourceSpec {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<SourceSpec> {
-        text.parse()
     }
 }
