@@ -558,37 +558,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use epdb_chess::model::{Board, Counters, Operand, Operation, Piece, Square};
+    use epdb_chess::model::{Operand, Operation};
 
-    fn position(pieces: &str, turn: Color, en_passant: &str) -> Position {
-        let mut board = Board::EMPTY;
-        for piece in pieces.split(' ') {
-            let (letter, square) = piece.split_at(1);
-            let square = Square::from_ascii(square.as_bytes()).unwrap();
-            board.put(square, Piece::from_letter(letter.as_bytes()[0]));
-        }
-        let mut castling = Castling::NONE;
-        if pieces.contains("Ra1") {
-            castling.set(Color::White, Side::Queen, Some(0));
-        }
-        let en_passant = Square::from_ascii(en_passant.as_bytes());
-        Position::new(board, turn, castling, en_passant).unwrap()
-    }
-
-    fn record(
-        pieces: &str,
-        turn: Color,
-        en_passant: &str,
-        counters: Option<(u32, u32)>,
-    ) -> EpdRecord {
-        let mut record = EpdRecord::new(position(pieces, turn, en_passant));
-        record.set_fen_counters(
-            counters.map(|(halfmove_clock, fullmove_number)| Counters {
-                halfmove_clock,
-                fullmove_number,
-            }),
-        );
-        record
+    fn record(line: &str) -> EpdRecord {
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     }
 
     fn tally(records: &[EpdRecord], memory_bytes: usize) -> CensusTally {
@@ -604,23 +577,19 @@ mod tests {
         tally
     }
 
-    const CAPTURE: &str = "Ke1 ke8 Pe4 pd4";
-    const NO_CAPTURE: &str = "Ke1 ke8 Pe4 pa4";
-
     #[test]
     fn every_tier_counts_what_it_should_also_through_a_file() {
-        let white = Color::White;
-        let black = Color::Black;
         let records = [
-            record(NO_CAPTURE, black, "e3", Some((0, 1))),
-            record(NO_CAPTURE, black, "e3", Some((0, 2))),
-            record(NO_CAPTURE, black, "e3", None),
-            record(NO_CAPTURE, black, "-", None),
-            record(NO_CAPTURE, white, "-", None),
-            record(NO_CAPTURE, white, "-", None),
-            record(CAPTURE, black, "e3", None),
-            record(CAPTURE, black, "-", None),
-        ];
+            "4k3/8/8/8/p3P3/8/8/4K3 b - e3 0 1",
+            "4k3/8/8/8/p3P3/8/8/4K3 b - e3 0 2",
+            "4k3/8/8/8/p3P3/8/8/4K3 b - e3",
+            "4k3/8/8/8/p3P3/8/8/4K3 b - -",
+            "4k3/8/8/8/p3P3/8/8/4K3 w - -",
+            "4k3/8/8/8/p3P3/8/8/4K3 w - -",
+            "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
+            "4k3/8/8/8/3pP3/8/8/4K3 b - -",
+        ]
+        .map(record);
         let unique = Unique {
             with_counters: 7,
             without_counters: 5,
@@ -641,9 +610,8 @@ mod tests {
 
     #[test]
     fn castling_rights_count_but_not_their_letters() {
-        let with = record("Ke1 Ra1 ke8", Color::White, "-", None);
-        let position = Position::new(*with.position().board(), Color::White, Castling::NONE, None);
-        let without = EpdRecord::new(position.unwrap());
+        let with = record("4k3/8/8/8/8/8/8/R3K3 w Q -");
+        let without = record("4k3/8/8/8/8/8/8/R3K3 w - -");
         let mut shredder = with.clone();
         shredder.set_dialect(epdb_chess::model::CastlingDialect::Shredder);
         let unique = tally(&[with, without, shredder], 1 << 20).unique;
@@ -653,7 +621,7 @@ mod tests {
 
     #[test]
     fn counters_count_alike_as_fields_and_as_operations() {
-        let fields = record(CAPTURE, Color::White, "-", Some((3, 9)));
+        let fields = record("4k3/8/8/8/3pP3/8/8/4K3 w - - 3 9");
         let mut operations = fields.clone();
         let noop = Opcode::NOOP;
         operations.set(Operation { opcode: noop, operands: vec![Operand::token("x")] });
@@ -667,7 +635,7 @@ mod tests {
 
     #[test]
     fn no_halfmove_clock_differs_from_a_clock_of_zero() {
-        let both = record("Ke1 ke8", Color::White, "-", Some((0, 1)));
+        let both = record("4k3/8/8/8/8/8/8/4K3 w - - 0 1");
         let mut one = EpdRecord::new(*both.position());
         let fmvn = Opcode::FMVN;
         one.set(Operation { opcode: fmvn, operands: vec![Operand::Integer(1)] });
@@ -676,10 +644,7 @@ mod tests {
 
     #[test]
     fn illegal_positions_are_counted() {
-        let records = [
-            record("Ke1 ke8", Color::White, "-", None),
-            record("Ke1 ke8 Qe7", Color::White, "-", None),
-        ];
+        let records = ["4k3/8/8/8/8/8/8/4K3 w - -", "4k3/4Q3/8/8/8/8/8/4K3 w - -"].map(record);
         assert_eq!(tally(&records, 1 << 20).illegal, 1);
     }
 
