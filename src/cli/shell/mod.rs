@@ -2,7 +2,6 @@
 //! position.
 
 mod execute;
-mod files;
 mod records;
 pub(crate) mod script;
 mod subcommands;

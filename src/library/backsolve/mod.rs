@@ -9,7 +9,6 @@ mod cell;
 mod graph;
 mod pages;
 mod positions;
-mod repetition;
 mod solve;
 
 pub use annotate::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};

@@ -8,9 +8,7 @@ mod event;
 mod game;
 mod play;
 mod schedule;
-mod seats;
 mod speech;
-mod view;
 
 pub(super) use admission::{fault, too_long};
 pub use event::{Action, Event, Order};
@@ -28,7 +26,10 @@ use super::pairing::{Absences, Pairing};
 use super::seat::{ChannelId, Seat, SeatState};
 use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
-use epdb_chess::model::Position;
+use crate::snapshot::{RunningGame, SeatView, SideView, Snapshot};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Color, Position};
+use epdb_chess::text::san;
 
 /// Maximum time from the moment when a line is complete until its event arrives. A player loses on time only
 /// after this delay, because its line may have been complete in time.
@@ -267,5 +268,166 @@ impl Arbiter {
     /// without a game, the start array.
     fn position_of(&self, seat: usize) -> Position {
         self.game_of(seat).map_or(Position::START, |game| game.board.place().position)
+    }
+}
+
+impl Arbiter {
+    /// The state of the tournament at `now`, which must not be before the time of the last event.
+    pub fn snapshot(&self, now: Duration) -> Snapshot<'_> {
+        let is_called =
+            |game: u32| self.games.contains_key(&game) || self.called.contains_key(&game);
+        let to_come = self.to_come.iter().filter(|pairing| !is_called(pairing.game));
+        let seat_view = |(place, seat): (usize, &Seat)| SeatView {
+            player: self.player_of(place),
+            state: seat.state.word(),
+            game: seat.game,
+        };
+        Snapshot {
+            tournament: &self.tournament,
+            now,
+            running: self.games.values().map(|game| self.view(game, now)).collect(),
+            finished: &self.finished,
+            to_come: to_come.copied().collect(),
+            seats: self.seats.iter().enumerate().map(seat_view).collect(),
+            absences: &self.absences,
+            is_paused: self.is_paused,
+            has_ended: self.has_ended,
+        }
+    }
+
+    fn view(&self, game: &GameInPlay, now: Duration) -> RunningGame {
+        let place = game.board.place();
+        let last_move = game.board.before().zip(game.board.moves().last());
+        RunningGame {
+            pairing: game.pairing,
+            opening: game.opening.label.clone(),
+            position: place.position,
+            fullmove_number: place.fullmove_number,
+            last_move: last_move.and_then(|(before, mv)| {
+                Some(san::format(&Playable::new(&before.position).ok()?, *mv))
+            }),
+            running: game.clocks.is_running().then_some(place.position.turn()),
+            sides: Color::ALL.map(|color| self.side_view(game, color, now)),
+            is_held: game.is_held,
+        }
+    }
+
+    fn side_view(&self, game: &GameInPlay, color: Color, now: Duration) -> SideView {
+        let player = game.players()[color as usize];
+        let seat = game.seats[color as usize];
+        // The last move was made by the opponent of the side to move.
+        let back = if game.board.turn() == color { 2 } else { 1 };
+        let last = game.played.len().checked_sub(back).and_then(|ply| game.played.get(ply));
+        let left = game.clocks.left(color).map(|left| {
+            if game.board.turn() == color {
+                left.saturating_sub(game.clocks.running_for(now))
+            } else {
+                left
+            }
+        });
+        SideView {
+            player,
+            state: self.seats[seat].state.word(),
+            left,
+            score: last.and_then(|played| played.score),
+            depth: last.and_then(|played| played.depth),
+        }
+    }
+}
+
+impl Arbiter {
+    /// The player of a seat. The first seats of all players come first, in the order of the
+    /// settings, then their second seats, and so on.
+    fn player_of(&self, seat: usize) -> usize {
+        seat % self.tournament.players.len().max(1)
+    }
+
+    /// The seats of a player, the first one first.
+    fn seats_of(&self, player: usize) -> impl Iterator<Item = usize> + Clone {
+        let max_clients = self.tournament.max_clients(player);
+        (player..self.seats.len()).step_by(self.tournament.players.len().max(1)).take(max_clients)
+    }
+
+    /// The number of a new seat for a player; `None` if the player has its maximum number of seats.
+    fn next_seat_of(&self, player: usize) -> Option<usize> {
+        let count = self.seats_of(player).count();
+        let players = self.tournament.players.len();
+        (count < self.tournament.max_clients(player)).then_some(player + count * players)
+    }
+
+    /// Adds seats until this one exists. Seats are added in steps, at each step one for every
+    /// player.
+    fn make_seat(&mut self, seat: usize) {
+        let players = self.tournament.players.len().max(1);
+        let rows = seat / players + 1;
+        if rows * players > self.seats.len() {
+            self.seats.resize(rows * players, Seat::new());
+        }
+    }
+
+    fn name(&self, seat: usize) -> &str {
+        self.player_name(self.player_of(seat))
+    }
+
+    fn player_name(&self, player: usize) -> &str {
+        self.tournament.players.get(player).map_or("?", |player| &player.name)
+    }
+
+    /// The name of a client: the name of its player, such as `A`, or `A (2)` for the player's
+    /// second client.
+    fn client_name(&self, seat: usize) -> String {
+        self.tournament.client_name(seat)
+    }
+
+    fn is_present(&self, player: usize) -> bool {
+        self.seats_of(player).any(|seat| !self.seats[seat].is_away())
+    }
+
+    /// True if a client of the player has signed off and no client of the player has signed on since. The
+    /// player then plays only on seats of other clients that are present.
+    fn has_signed_off(&self, player: usize) -> bool {
+        self.seats_of(player).any(|seat| self.seats[seat].has_signed_off)
+    }
+
+    /// Forgets that a client of the player has signed off, because a client is present or wanted
+    /// again.
+    fn forget_sign_off(&mut self, player: usize) {
+        if self.has_signed_off(player) {
+            let seats: Vec<usize> = self.seats_of(player).collect();
+            seats.into_iter().for_each(|seat| self.seats[seat].has_signed_off = false);
+            self.pair_again();
+        }
+    }
+
+    /// The game in play of a seat, if it has begun.
+    fn game_of(&self, seat: usize) -> Option<&GameInPlay> {
+        self.games.get(&self.seats[seat].game?)
+    }
+
+    fn game_of_mut(&mut self, seat: usize) -> Option<&mut GameInPlay> {
+        self.games.get_mut(&self.seats[seat].game?)
+    }
+
+    /// True if the player plays no game.
+    fn is_idle(&self, player: usize) -> bool {
+        self.seats_of(player).all(|seat| self.seats[seat].game.is_none())
+    }
+
+    /// A seat on which a player can play another game. A seat whose client is present comes before
+    /// a seat whose client can be started.
+    fn free_seat(&self, player: usize) -> Option<usize> {
+        let free = || self.seats_of(player).filter(|seat| self.seats[*seat].game.is_none());
+        let present = free().find(|seat| !self.seats[*seat].is_away());
+        if present.is_none() && self.can_be_started(player) {
+            free().next().or_else(|| self.next_seat_of(player))
+        } else {
+            present
+        }
+    }
+
+    /// True if no client of the player is there, and the referee no longer waits for one.
+    fn is_given_up(&self, player: usize) -> bool {
+        let awaited = self.seats_of(player).filter_map(|seat| self.seats[seat].awaited_until);
+        !self.is_present(player) && awaited.max().is_some_and(|until| until <= self.now)
     }
 }

@@ -20,10 +20,10 @@
 //! limits. `source` names a library; the default is the first one.
 
 mod known;
-mod line;
 mod rank;
 mod reply;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Router;
@@ -33,12 +33,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
 
-use self::known::Known;
-use self::reply::Reply;
+use self::known::{Known, named};
+use self::reply::{LineReply, Named, Reply};
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::extract::Query;
-use epdb_chess::model::rules::Playable;
+use epdb_chess::model::rules::{Move, Playable};
 use epdb_explorer::{ParsedLine, Served};
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -82,7 +82,7 @@ fn reply(served: &Served, playable: &Playable, asked: &CdbQuery) -> Result<Reply
         "querybest" | "query" | "querylearn" => rank::best(&known()?),
         "querysearch" => rank::good(&known()?),
         "queryscore" => known()?.score_reply(),
-        "querypv" => line::best(served, known()?)?,
+        "querypv" => best_line(served, known()?)?,
         "queue" => known()?.queue_reply(),
         "store" => Reply::word("tokenerror"),
         "queryengine" => Reply::word("invalid parameters"),
@@ -107,4 +107,44 @@ fn rendered(reply: &Reply, is_json: bool, end: &str) -> Response {
     }
     let plain = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
     (plain, format!("{reply}{end}")).into_response()
+}
+
+/// Maximum number of moves of a line.
+const LONGEST: usize = 200;
+
+/// The line of best moves from a position, up to a repetition. If there are no further scores, the
+/// line continues with the moves of the last record.
+fn best_line(served: &Served, mut known: Known) -> Result<Reply, Refusal> {
+    let score = known.moves.first().map(|first| first.score);
+    let Some(score) = score else { return Ok(known.nothing()) };
+    let mut line = Vec::new();
+    let mut seen = HashSet::from([known.playable.position().identity()]);
+    while line.len() < LONGEST {
+        let Some(first) = known.moves.first().filter(|first| first.is_of_child) else {
+            add_told(&mut line, known.playable, &known.line);
+            break;
+        };
+        line.push(first.named.clone());
+        let is_new = seen.insert(first.after.identity());
+        let Ok(playable) = Playable::new(&first.after) else { break };
+        if !is_new {
+            break;
+        }
+        known = Known::look_up(served, &playable)?;
+    }
+    let (pv, pv_san) =
+        line.into_iter().map(|Named { uci, san }| (uci, san)).unzip::<_, _, Vec<_>, Vec<_>>();
+    let line = Some(LineReply { score, depth: pv.len(), pv, pv_san });
+    Ok(Reply { line, ..Reply::word("ok") })
+}
+
+/// Adds the moves that a record continues with, as far as they are legal.
+fn add_told(line: &mut Vec<Named>, mut playable: Playable, told: &[Move]) {
+    for &mv in told.iter().take(LONGEST - line.len()) {
+        if !playable.is_legal(mv) {
+            break;
+        }
+        line.push(named(&playable, mv));
+        playable = playable.after(mv);
+    }
 }
