@@ -1,6 +1,7 @@
 //! `epdb diff`: what changed from one source to another.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -180,16 +181,16 @@ fn write_text<T: Compared>(
 /// A difference (`diff --json`).
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Object<T: Compared> {
+enum Object {
     Removed {
         place: String,
         #[serde(flatten)]
-        item: T::Whole,
+        item: BTreeMap<&'static str, String>,
     },
     Added {
         place: String,
         #[serde(flatten)]
-        item: T::Whole,
+        item: BTreeMap<&'static str, String>,
     },
     Changed {
         old_place: String,
@@ -198,18 +199,30 @@ enum Object<T: Compared> {
         new: String,
         changes: Vec<String>,
         #[serde(flatten)]
-        details: T::Details,
+        details: Details,
     },
 }
 
-impl<T: Compared> Object<T> {
-    fn new(difference: &Difference<T>, compared: &ComparedOpcodes, places: &Places) -> Object<T> {
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details {
+    Record { operations: Vec<json::ChangedOperation> },
+    Game { tags: Vec<TagObject>, first_ply: Option<usize> },
+}
+
+impl Object {
+    fn new<T: Compared>(
+        difference: &Difference<T>,
+        compared: &ComparedOpcodes,
+        places: &Places,
+    ) -> Object {
+        let whole = |item: &T| BTreeMap::from([(T::MEMBER, item.text())]);
         match difference {
             Difference::Removed(place, item) => {
-                Object::Removed { place: places.shown(*place), item: T::whole(item.text()) }
+                Object::Removed { place: places.shown(*place), item: whole(item) }
             }
             Difference::Added(place, item) => {
-                Object::Added { place: places.shown(*place), item: T::whole(item.text()) }
+                Object::Added { place: places.shown(*place), item: whole(item) }
             }
             Difference::Changed(change) => Object::Changed {
                 old_place: places.shown(change.old_place),
@@ -225,10 +238,8 @@ impl<T: Compared> Object<T> {
 
 /// Records or games that are compared.
 trait Compared: Sized {
-    /// In a JSON object, the member with the text of the record or game.
-    type Whole: Serialize;
-    /// In a JSON object, the members with the changes.
-    type Details: Serialize;
+    /// In a JSON object, the name of the member with the text of the record or game.
+    const MEMBER: &'static str;
 
     /// The whole text.
     fn text(&self) -> String;
@@ -238,23 +249,11 @@ trait Compared: Sized {
     fn name(&self) -> String;
     /// The changes. Each change is one text.
     fn changes(change: &Change<Self>, compared: &ComparedOpcodes) -> Vec<String>;
-    fn whole(text: String) -> Self::Whole;
-    fn details(change: &Change<Self>, compared: &ComparedOpcodes) -> Self::Details;
-}
-
-#[derive(Serialize)]
-struct WholeRecord {
-    record: String,
-}
-
-#[derive(Serialize)]
-struct ChangedOperations {
-    operations: Vec<json::ChangedOperation>,
+    fn details(change: &Change<Self>, compared: &ComparedOpcodes) -> Details;
 }
 
 impl Compared for EpdRecord {
-    type Whole = WholeRecord;
-    type Details = ChangedOperations;
+    const MEMBER: &'static str = "record";
 
     fn text(&self) -> String {
         let mut text = Vec::new();
@@ -289,14 +288,9 @@ impl Compared for EpdRecord {
         changes
     }
 
-    fn whole(record: String) -> WholeRecord {
-        WholeRecord { record }
-    }
-
-    fn details(change: &Change, compared: &ComparedOpcodes) -> ChangedOperations {
-        let operations =
-            change.operations(compared).iter().map(json::ChangedOperation::new).collect();
-        ChangedOperations { operations }
+    fn details(change: &Change, compared: &ComparedOpcodes) -> Details {
+        let operations = change.operations(compared);
+        Details::Record { operations: operations.iter().map(json::ChangedOperation::new).collect() }
     }
 }
 
@@ -305,17 +299,6 @@ fn fields(record: &EpdRecord) -> String {
     let form = (CastlingForm::XFen, EnPassantForm::Keep);
     fen::format_fields(record.position(), form.0, form.1, &mut text);
     String::from_utf8_lossy(&text).into_owned()
-}
-
-#[derive(Serialize)]
-struct WholeGame {
-    game: String,
-}
-
-#[derive(Serialize)]
-struct ChangedGame {
-    tags: Vec<TagObject>,
-    first_ply: Option<usize>,
 }
 
 /// A tag that differs.
@@ -327,8 +310,7 @@ struct TagObject {
 }
 
 impl Compared for Game {
-    type Whole = WholeGame;
-    type Details = ChangedGame;
+    const MEMBER: &'static str = "game";
 
     fn text(&self) -> String {
         let mut text = Vec::new();
@@ -366,13 +348,9 @@ impl Compared for Game {
         changes
     }
 
-    fn whole(game: String) -> WholeGame {
-        WholeGame { game }
-    }
-
-    fn details(change: &Change<Game>, _: &ComparedOpcodes) -> ChangedGame {
+    fn details(change: &Change<Game>, _: &ComparedOpcodes) -> Details {
         let tag = |ChangedTag { name, old, new }| TagObject { name, old, new };
-        ChangedGame {
+        Details::Game {
             tags: change.tags().into_iter().map(tag).collect(),
             first_ply: change.first_ply(),
         }
