@@ -16,7 +16,7 @@ use crate::cli::command::tally::COUNTING;
 use crate::cli::engines::ProcessArgs;
 use crate::cli::games::GamesArgs;
 use crate::cli::ledgers::LibraryArgs;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::open_page;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
 use crate::cli::{pages, signals, terminal};
@@ -366,7 +366,7 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
     if let Some((_, pages)) = MEANT.iter().find(|(word, _)| *word == one) {
         let pages = pages.iter().map(|page| format!("`epdb help {page}`")).collect::<Vec<_>>();
         let text = format!("there is no page about `{name}`; see {}", pages.join(", "));
-        return Usage(text).into();
+        return usage(text);
     }
     let commands = cli.get_subcommands().map(Command::get_name);
     let names = commands.chain(PAGES.iter().map(|page| page.name));
@@ -377,7 +377,7 @@ fn unknown(cli: &Command, name: &str) -> anyhow::Error {
         .map(|(_, known)| format!("; is it `{known}`?"))
         .unwrap_or_default();
     let text = format!("there is no page about `{name}`{near}; see `epdb help`");
-    Usage(text).into()
+    usage(text)
 }
 
 /// Commands listed together.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::ReadArgs;
-use super::outcome::Usage;
+use super::outcome::usage;
 use super::source;
 use super::terminal::{many, note};
 use epdb_chess::codec::tally_settings::TallySettings;
@@ -92,7 +92,7 @@ pub(crate) fn refuse_library(
         games.iter().filter(|path| *path != file).map(|path| name_of(path)).collect();
     let games = if (1..=3).contains(&games.len()) { games.join(" ") } else { "GAMES".into() };
     let advice = adding(&name, &games, &origin.settings);
-    Err(Usage(format!("{name} is a library, which is not changed. To add games, {advice}")).into())
+    Err(usage(format!("{name} is a library, which is not changed. To add games, {advice}")))
 }
 
 /// Reports games that several libraries count.

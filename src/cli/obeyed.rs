@@ -9,7 +9,7 @@ use FileFormat::{Epd, EvaluationTable, Fen, LichessEvaluations, LichessPuzzles, 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use super::outcome::Usage;
+use super::outcome::usage;
 use super::places::values;
 use super::values;
 use epdb_source::{FileFormat, format_of_file, is_address, name_of};
@@ -190,7 +190,7 @@ pub(crate) fn check_needs(name: &str, command: &Command, given: &ArgMatches) -> 
         });
         let (option, others) = (spelled(option, command), others.collect::<Vec<_>>().join(" or "));
         let text = format!("{option} needs {others}: add it, or leave {option} out");
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     Ok(())
 }
@@ -242,13 +242,12 @@ fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
         Some("-") => "standard input".into(),
         _ => name_of(path).into_owned(),
     };
-    Usage(format!(
+    usage(format!(
         "{} is for {}, and {name} is {}: leave it out",
         option.name,
         described(option.formats),
         format.description()
     ))
-    .into()
 }
 
 /// Refuses an option that does not apply to the output, if its name or `--to` gives the format.
@@ -262,10 +261,9 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let is_translit_only =
         is_given("translit", given) && !has("to_charset", &["latin-1", "latin1"], given);
     if format == Pgn && is_translit_only {
-        return Err(Usage(
-            "--translit needs --to-charset latin-1 for PGN: add it, or leave --translit out".into(),
-        )
-        .into());
+        return Err(usage(
+            "--translit needs --to-charset latin-1 for PGN: add it, or leave --translit out",
+        ));
     }
     Ok(())
 }
@@ -278,13 +276,12 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
 pub(crate) fn check_written(format: FileFormat) -> anyhow::Result<()> {
     match of_open_output().iter().find(|option| !option.formats.contains(&format)) {
         None => Ok(()),
-        Some(option) => Err(Usage(format!(
+        Some(option) => Err(usage(format!(
             "{} is for an output of {}, and {} is written: leave it out",
             option.name,
             described(option.formats),
             format.description()
-        ))
-        .into()),
+        ))),
     }
 }
 

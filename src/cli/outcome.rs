@@ -38,6 +38,10 @@ impl Outcome {
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
+pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
+    Usage(text.into()).into()
+}
+
 /// An error with its causes. A cause is left out if the text before already ends with it.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();

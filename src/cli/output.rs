@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use super::outcome::Usage;
+use super::outcome::{Usage, usage};
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
 use epdb_base::new_file::cannot_write;
@@ -121,12 +121,11 @@ impl TableForm {
         };
         match any_suffix(path).as_deref() {
             None | Some("" | "txt") => Ok(TableForm::Tsv),
-            Some(suffix) => Err(Usage(format!(
+            Some(suffix) => Err(usage(format!(
                 "{}: a table is not written with the suffix .{suffix}: use .tsv, .csv, .json, .jsonl or .ndjson, or \
                  name the form, such as --csv; Parquet is written by `epdb convert`",
                 path.display()
-            ))
-            .into()),
+            ))),
         }
     }
 
@@ -167,7 +166,7 @@ pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Outp
 fn refuse_terminal() -> anyhow::Result<()> {
     if io::stdout().is_terminal() {
         let text = "the output is binary and standard output is a terminal: name a file (-o FILE), or use a pipe";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     Ok(())
 }
@@ -193,7 +192,7 @@ pub(crate) fn check_other_name(path: &Path, what: &str, suffixes: &[&str]) -> an
         |named| format!("is the name of {}", named.description()),
     );
     let text = format!("{} {name}, but the output is {what}: use another suffix", path.display());
-    Err(Usage(text).into())
+    Err(usage(text))
 }
 
 /// Creates a file, compressed if its name says so.

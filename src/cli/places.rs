@@ -15,7 +15,7 @@ use epdb_base::new_file::destination;
 use epdb_source::{DeltaPath, FileFormat, format_of_file, name_of};
 use epdb_store::{StoreOptions, waiting_records};
 
-use super::outcome::Usage;
+use super::outcome::{Usage, usage};
 use super::terminal::{many, note};
 
 /// The arguments that name files to write.
@@ -236,7 +236,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
                     "{other} and {name} are the same file, {}: name two files",
                     path.display()
                 );
-                return Err(Usage(text).into());
+                return Err(usage(text));
             }
             written.push((identity, name, path));
         }
@@ -261,12 +261,11 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
             return Err(is_stdout(&name_of(&input)));
         }
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
-            return Err(Usage(format!(
+            return Err(usage(format!(
                 "{name} {} would overwrite the input {}: name another file",
                 name_of(path),
                 name_of(&input)
-            ))
-            .into());
+            )));
         }
     }
     Ok(())
@@ -278,7 +277,7 @@ fn is_stdout(input: &str) -> anyhow::Error {
     let text = format!(
         "{input} and standard output are the same file: `-o FILE` replaces a file after it was read"
     );
-    Usage(text).into()
+    usage(text)
 }
 
 /// Reports the records of an interrupted import that wait beside a store, or beside a delta. They are in no answer.
@@ -323,11 +322,10 @@ pub(crate) fn refuse_as_input(
     let identity = Identity::of(written);
     for input in inputs {
         if identity.is_some() && Identity::of(input) == identity {
-            return Err(Usage(format!(
+            return Err(usage(format!(
                 "{} is written and cannot be read at the same time: {advice}",
                 name_of(input)
-            ))
-            .into());
+            )));
         }
     }
     Ok(())
@@ -368,7 +366,7 @@ pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     let force = files().force;
     let Some(what) = kept(path).filter(|_| force != Some(true)) else { return Ok(()) };
     let advice = if force.is_some() { "--force replaces it" } else { "name another file" };
-    Err(Usage(format!("{} already exists and is {what}: {advice}", path.display())).into())
+    Err(usage(format!("{} already exists and is {what}: {advice}", path.display())))
 }
 
 /// Number of records of the archive that would be replaced. An archive with fewer replaces it only with --force, or
@@ -407,7 +405,7 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
             "{} would be replaced before it is read completely: name another file",
             path.display()
         );
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
-use super::outcome::Usage;
+use super::outcome::usage;
 use super::source::{Reading, SourceGame, Visited};
 use super::terminal::{many, note};
 use epdb_chess::error::Place;
@@ -133,6 +133,6 @@ impl Sides {
                 "no game has an Orientation tag: name the side that the repertoire is for, as in --side white".into()
             }
         };
-        Err(Usage(message).into())
+        Err(usage(message))
     }
 }

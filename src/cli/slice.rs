@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::args::FormArgs;
-use super::outcome::Usage;
+use super::outcome::usage;
 use epdb_source::{Slice, SlicePlan};
 
 /// A slice that is read instead of files.
@@ -71,7 +71,7 @@ impl SliceArgs {
             let advice = "leave it out, or read the whole files";
             let option = if form.labels { "--labels" } else { "--perft" };
             let text = format!("{option} joins lines, and {why}: {advice}");
-            return Err(Usage(text).into());
+            return Err(usage(text));
         }
         let shown = path.display();
         let text =

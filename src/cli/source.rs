@@ -11,7 +11,7 @@ use anyhow::Context;
 use super::args::ReadArgs;
 use super::comments::Comments;
 use super::diagnostics::Diagnostics;
-use super::outcome::{Usage, print_error};
+use super::outcome::{print_error, usage};
 use super::progress::Progress;
 use super::terminal::{many, note};
 use super::{obeyed, places, signals, values};
@@ -196,10 +196,9 @@ impl<'r> Reading<'r> {
         if self.visit_game.is_some()
             && let Some(name) = args.form.games.of_positions()
         {
-            return Err(Usage(format!(
+            return Err(usage(format!(
                 "--{name} is for positions of games, but games are processed as games here: use --positions too"
-            ))
-            .into());
+            )));
         }
         let mut options = args.source_options(self.takes_games);
         options.encode = self.encode;
@@ -358,10 +357,9 @@ pub(crate) fn are_games(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<bo
     if let (Some(games), Some(records)) = (games, records) {
         let games = name_of(games);
         let records = name_of(records);
-        return Err(Usage(format!(
+        return Err(usage(format!(
             "{games} has games and {records} has records: --positions reads the positions of the games"
-        ))
-        .into());
+        )));
     }
     Ok(games.is_some())
 }

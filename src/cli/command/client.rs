@@ -11,7 +11,7 @@ use std::{env, thread};
 use anyhow::{Context, bail};
 
 use crate::cli::engines::{parse_option, parse_time};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::terminal::{note, print_line};
 use epdb_engine::{EngineSpec, SystemClock};
 use epdb_referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     engine.optional.clone_from(&args.optional);
     let name = args.name.clone().unwrap_or_else(|| engine.label.clone());
     if name.is_empty() || !fits_in_string(&name) {
-        return Err(Usage(format!("`{name}` is not a valid name to sign on with")).into());
+        return Err(usage(format!("`{name}` is not a valid name to sign on with")));
     }
     let mut thinker = EngineThinker::new(engine, args.patience, Arc::new(SystemClock::new()));
     for option in &thinker.start()?.identity().left_out {

@@ -12,7 +12,7 @@ use crate::cli::command::import;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamePipe, game_format};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if args.suite && (to.is_of_games() || to == FileFormat::Epdb) {
         let text = format!("--suite writes records, such as .epd, not {}", to.description());
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     let about = args.about.of(to, std::slice::from_ref(&args.input), &args.read.streams)?;
     if args.tree.tree || args.tree.chapters {
@@ -239,7 +239,7 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     let Some(format) = game_format(to, &args.games) else {
         let option = if args.tree.chapters { "--chapters" } else { "--tree" };
         let text = format!("{option} writes games: the output must be .pgn or .pgc");
-        return Err(Usage(text).into());
+        return Err(usage(text));
     };
     let TreeArgs { root, depth, once, min_games, chapters, .. } = &args.tree;
     let root = *parse_root(root.as_deref(), &args.read.form)?.end();

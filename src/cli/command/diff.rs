@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{Places, UnusedFields, shown_operation, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited};
@@ -101,9 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Reading::of(std::slice::from_ref(path), &args.read, &mut diagnostics)
             .visit_games(|SourceGame { game, place, .. }| {
                 if compared != ComparedOpcodes::All {
-                    return Err(
-                        Usage("--only and --ignore are for records, not for games".into()).into()
-                    );
+                    return Err(usage("--only and --ignore are for records, not for games"));
                 }
                 game_diff.add(game, places.borrow_mut().number(place), is_new)?;
                 Ok(Visited::Taken)

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use crate::cli::args::MemoryArgs;
 use crate::cli::engines::{self, Annotating, EngineArgs, Verb};
 use crate::cli::games::GamesArgs;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::pipe::Pipe;
 use epdb_engine::{MateOptions, Task};
 
@@ -123,11 +123,11 @@ impl MateArgs {
 pub(crate) fn mate(args: &MateArgs) -> anyhow::Result<Outcome> {
     let MateArgs { length, exact_dm, is_given, .. } = *args;
     if is_given && length.is_none() {
-        return Err(Usage("give the number of moves, for example --length 3".into()).into());
+        return Err(usage("give the number of moves, for example --length 3"));
     }
     if exact_dm && !is_given {
         let text = "--exact-dm is for `epdb pfms`: `epdb mate` always sets dm to the length of the found mate";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let writes_found = exact_dm || !is_given;
     let task = Task::Mate(MateOptions { length, of_record: !is_given, writes_found });

@@ -6,7 +6,7 @@ use crate::cli::args::RecordFilter;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameOutput, GamesArgs, note_games};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if pipe.read.wanted.filter.is_none() {
         let text =
             "say which records with --where, such as --where 'pieces <= 7' (see `epdb help where`)";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.first_match && format.is_some() {
         let text = "--first-match is for positions, and each game is written once: leave it out, or read \
                     positions with --positions";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     if let Some(inverted) = &inverted {
         inverted.check(format.is_some())?;

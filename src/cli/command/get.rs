@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, Usage, usage};
 use crate::cli::query_reader::{BatchLimit, QueryReader};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::search_target::SearchTarget;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let missing =
             missing.map(|name| format!("there is no file {}; ", name_of(Path::new(name))));
         let text = missing.unwrap_or_default() + "name a source to search";
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     if positions.len() > 1 && positions.iter().any(|position| is_no_position(&position)) {
         let line = positions.join(OsStr::new(" "));
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let asks_stdin = positions.is_empty() && args.queries.is_empty();
     if asks_stdin && sources.contains(&OsStr::new("-")) {
         let text = "standard input is the source, so give the positions as arguments or with -f";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;

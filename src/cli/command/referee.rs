@@ -6,7 +6,7 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::open_output;
 use crate::cli::referee::{Console, Display};
 use crate::cli::signals;
@@ -141,10 +141,10 @@ fn settings(args: &Args) -> anyhow::Result<SettingsText> {
             if serial.is_empty() { Ok(settings) } else { on_lines(settings, serial) }
         }
         [name, other, ..] if !name.starts_with('-') => {
-            Err(Usage(format!("unexpected `{other}` after the tournament file")).into())
+            Err(usage(format!("unexpected `{other}` after the tournament file")))
         }
         _ if serial.is_empty() => Ok(SettingsText::Words(words.clone())),
-        _ => Err(Usage("--serial needs a tournament file".into()).into()),
+        _ => Err(usage("--serial needs a tournament file")),
     }
 }
 
@@ -160,7 +160,7 @@ fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<Setting
             let text = format!("serial = ['{one}', '{other}']\n{text}");
             Ok(SettingsText::Toml { name, text })
         }
-        _ => Err(Usage("expected two lines, as in --serial /dev/ttyS0,/dev/ttyS1".into()).into()),
+        _ => Err(usage("expected two lines, as in --serial /dev/ttyS0,/dev/ttyS1")),
     }
 }
 
@@ -179,8 +179,7 @@ fn referee(
         Opened::Referee(referee) => Ok(Some(referee)),
         Opened::Taken => {
             let name = log.display();
-            Err(Usage(format!("{name} already has a referee; --observe watches and takes over"))
-                .into())
+            Err(usage(format!("{name} already has a referee; --observe watches and takes over")))
         }
     }
 }

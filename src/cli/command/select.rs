@@ -7,7 +7,7 @@ use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GameBytes, GamePipe, GamesArgs};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
@@ -66,7 +66,7 @@ pub(crate) fn sort(args: &SortArgs) -> anyhow::Result<Outcome> {
         (Some(order), Some(games)) => sort_games(args, order, games.counting()),
         (Some(order), None) => sort_records(args, order),
         (None, Some(games)) => sort_archive(args, games.counting()),
-        (None, None) => Err(Usage(NO_KEY.into()).into()),
+        (None, None) => Err(usage(NO_KEY)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::cli::args::parse_memory;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::signals;
 use crate::cli::terminal::{is_quiet, note};
 use epdb_base::new_file::abandon_all;
@@ -78,7 +78,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let settings = settings(args)?;
     if settings.sources.is_empty() {
-        return Err(Usage("name a source to serve".into()).into());
+        return Err(usage("name a source to serve"));
     }
     let level = if is_quiet() { LogLevel::ERROR } else { settings.log_level };
     log_to_stderr(level, settings.log_json);

@@ -10,7 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::{CommandSink, inputs};
 use crate::cli::json;
 use crate::cli::ledgers;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
@@ -215,19 +215,17 @@ impl Args {
         let is_decided = copies.is_some() || *unique_games;
         if is_decided && self.tally.keep_duplicates {
             let what = "--keep-duplicates counts every copy";
-            return Err(Usage(format!("{what}: leave out --copies and --unique-games")).into());
+            return Err(usage(format!("{what}: leave out --copies and --unique-games")));
         }
         if is_decided || self.tally.keep_duplicates || slice.plan().len() == 1 {
             return Ok(());
         }
-        Err(Usage(
+        Err(usage(
             "copies of a game may be in different slices: list the games of each slice by \
              `epdb shard games`, decide by `epdb shard copies`, and give --copies; or give \
              --unique-games if the files have each game once, or --keep-duplicates to count \
-             every copy"
-                .into(),
-        )
-        .into())
+             every copy",
+        ))
     }
 }
 

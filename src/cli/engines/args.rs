@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cli::outcome::Usage;
+use crate::cli::outcome::usage;
 use crate::cli::values::word_of;
 use epdb_chess::model::merge::Prefer;
 use epdb_engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
@@ -75,7 +75,7 @@ impl EngineArgs {
         if nodes.is_none() && depth.is_none() && movetime.is_none() && clock.is_none() {
             let text = "set a limit per record, for example --nodes 100000, \
                         --depth 12, --movetime 5s or, as a soft limit, --clock 60+0.5";
-            return Err(Usage(text.into()).into());
+            return Err(usage(text));
         }
         let nodes = nodes.map(NonZeroU64::get);
         let depth = depth.map(NonZeroU32::get);
@@ -87,10 +87,9 @@ impl EngineArgs {
         for engine in &self.engines {
             if plans.iter().any(|plan| plan.engine.label == engine.label) {
                 let label = &engine.label;
-                return Err(Usage(format!(
+                return Err(usage(format!(
                     "two engines are called {label}: name them by NAME=PROGRAM"
-                ))
-                .into());
+                )));
             }
             let mut engine = engine.clone().with_lines(self.lines());
             engine.set_before(&self.process.options);
@@ -131,7 +130,7 @@ impl EngineArgs {
         let named = output.and_then(Path::to_str).filter(|name| name.contains(PLACE));
         if self.engines.len() > 1 && named.is_none() {
             let text = "several engines need several outputs, for example -o 'wac.{engine}.epd'";
-            return Err(Usage(text.into()).into());
+            return Err(usage(text));
         }
         let label = engine.label.replace(char::is_whitespace, "_");
         Ok(match named {

@@ -12,7 +12,7 @@ use super::progress::{ProgressReporter, shown_files};
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::{CommentOrder, Comments};
 use crate::cli::diagnostics::{Diagnostics, shown_findings};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
@@ -49,14 +49,14 @@ pub(crate) fn run(
     let is_stdin = source::or_stdin(&pipe.files).contains(&Path::new("-"));
     if is_stdin && args.engines.len() > 1 {
         let text = "standard input can be read only once: use a file with several engines";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let mut runs: Vec<EngineRun> = Vec::new();
     for plan in args.plans(&limits, &verb.task)? {
         let path = args.output_of(&plan.engine, pipe.output.output.as_deref())?;
         if path.is_some() && runs.iter().any(|run| run.path == path) {
             let text = "two engines would write the same output: give them different names";
-            return Err(Usage(text.into()).into());
+            return Err(usage(text));
         }
         let label = plan.engine.label.clone();
         let run = SuiteRun::new(plan, verb.name).with_context(|| format!("engine {label}"))?;
@@ -93,14 +93,14 @@ impl EngineRun<'_> {
             can_resume = suite.is_some();
             if args.resume && !can_resume {
                 let text = "--resume needs files: a pipe cannot be read again";
-                return Err(Usage(text.into()).into());
+                return Err(usage(text));
             }
             run = run.output(file.to_path_buf(), suite);
         }
         let store = existing_store(file, &pipe.files, memory_bytes)?;
         if args.prefer.is_some() && store.is_none() {
             let text = "--prefer needs an output that is an existing store, as in -o analyses.epdb";
-            return Err(Usage(text.into()).into());
+            return Err(usage(text));
         }
         let plan = run.plan().clone();
         if args.resume

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::info::open;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
@@ -101,13 +101,12 @@ fn refuse_moves(books: &[PathBuf]) -> anyhow::Result<()> {
     let words: Vec<String> = words.iter().map(|word| word.display().to_string()).collect();
     let is_file = words.iter().any(|word| word == "-" || Path::new(word).exists());
     if !is_file && query_reader::parse_position(&words, &ParseOptions::default()).is_ok() {
-        return Err(Usage(format!(
+        return Err(usage(format!(
             "{}: no such book; for the moves of a position use `epdb explore {} {}`",
             words[0],
             name_of(book),
             words.join(" ")
-        ))
-        .into());
+        )));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
 use crate::cli::command::classify::read_names;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::open_output;
 use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::{many, print_line};
@@ -177,10 +177,9 @@ fn check_compared(
 fn refuse_tables(args: &Args) -> anyhow::Result<()> {
     let is_table = |word: &&String| word.ends_with(".tsv") && Path::new(word).is_file();
     match args.position.iter().find(is_table) {
-        Some(table) => Err(Usage(format!(
+        Some(table) => Err(usage(format!(
             "{table} is a table, not a move: write --openings before each table, or name their folder"
-        ))
-        .into()),
+        ))),
         None => Ok(()),
     }
 }

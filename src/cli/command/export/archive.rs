@@ -11,7 +11,7 @@ use anyhow::Context;
 use crate::cli::args::OutputArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::ledgers;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
 use crate::cli::terminal::{many, note, print_error};
@@ -222,11 +222,10 @@ fn restore_files(
 ) -> anyhow::Result<Outcome> {
     let may_replace = output.force.force;
     match output.output.as_deref().filter(|place| *place != Path::new("-")) {
-        None if names.len() > 1 => Err(Usage(format!(
+        None if names.len() > 1 => Err(usage(format!(
             "the archive has {}: name the folder to write them into with -o",
             many(names.len(), "file")
-        ))
-        .into()),
+        ))),
         Some(folder) if names.len() > 1 || folder.is_dir() => {
             restore_into(archive, names, archive_name, &Folder { path: folder, may_replace })
         }

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GamesArgs;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
@@ -81,15 +81,10 @@ impl Args {
         let Pipe { files, read, output, .. } = &self.pipe;
         let is_of_games = self.games.format(files, read, output.format()?)?.is_some();
         match files.as_slice() {
-            _ if is_of_games => {
-                Err(Usage(format!("{option} writes no games: leave it out")).into())
-            }
+            _ if is_of_games => Err(usage(format!("{option} writes no games: leave it out"))),
             [] => Ok(Path::new("-")),
             [file] => Ok(file),
-            _ => {
-                Err(Usage(format!("{option} is for one {what}, and several sources are named"))
-                    .into())
-            }
+            _ => Err(usage(format!("{option} is for one {what}, and several sources are named"))),
         }
     }
 }
@@ -122,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if let Some(games) = pipe.games(&args.games)? {
         if args.min_games.is_some() {
-            return Err(Usage("--min-games writes no games: leave it out".into()).into());
+            return Err(usage("--min-games writes no games: leave it out"));
         }
         return games.counting().run(|read, output| output.write_unchanged(read));
     }

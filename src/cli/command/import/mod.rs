@@ -14,7 +14,7 @@ use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::ledgers;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::print_line;
 use crate::cli::places;
 use crate::cli::settings;
@@ -190,16 +190,13 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
             )
         }
         ImportError::Ledger(error) => ledgers::explained(error),
-        ImportError::LeavesOutTallies => Usage(
-            "tallies of a library would be lost: use --on-duplicate keep or merge, without --same record"
-                .into(),
-        )
-        .into(),
-        ImportError::GamesAsPositions { store, name } => Usage(format!(
+        ImportError::LeavesOutTallies => usage(
+            "tallies of a library would be lost: use --on-duplicate keep or merge, without --same record",
+        ),
+        ImportError::GamesAsPositions { store, name } => usage(format!(
             "{store} is a library: give --tally to count the games of {name}, or --positions to add \
              their positions as records"
-        ))
-        .into(),
+        )),
         ImportError::NotGames { name } => {
             anyhow::anyhow!("{name}: positions are not games: with --tally it must be .pgn or .pgc")
         }
@@ -223,33 +220,30 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     places::refuse_as_input(&args.store, &args.files, "name another input")?;
     if !args.tally && args.counting.is_given() {
         let text = "counting options need --tally: add it, or omit them";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let has_other_suffix = FileFormat::from_name(&args.store) != Some(FileFormat::Epdb)
         && args.store.extension().is_some();
     let exists = args.store.try_exists()?;
     if args.tally && has_other_suffix && exists {
-        return Err(Usage(format!(
+        return Err(usage(format!(
             "{0}: games can be added only to a store: `epdb import NEW.epdb FILE --tally --base {0}` adds them beside this library (see `epdb help delta`), or convert it with `epdb convert`",
             args.store.display()
-        ))
-        .into());
+        )));
     }
     if exists && format_of_file(&args.store, None).is_ok_and(|it| it == FileFormat::Epa) {
         ledgers::refuse_library(&args.store, &args.files, &args.read)?;
-        return Err(Usage(format!(
+        return Err(usage(format!(
             "{0} is an archive, and archives are not changed: `epdb pack {0} FILES -o NEW.epa` writes one with the \
              records of all",
             args.store.display()
-        ))
-        .into());
+        )));
     }
     if has_other_suffix && !exists {
-        return Err(Usage(format!(
+        return Err(usage(format!(
             "{} is not the name of a new store: give the store first, with the suffix .epdb, then the files to import",
             args.store.display()
-        ))
-        .into());
+        )));
     }
     Ok(())
 }
@@ -263,7 +257,7 @@ pub(crate) fn into_new_store(
 ) -> anyhow::Result<Outcome> {
     let no_stdout = "a store cannot go to standard output: name a file with the suffix .epdb";
     if path == Path::new("-") {
-        return Err(Usage(no_stdout.into()).into());
+        return Err(usage(no_stdout));
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
     places::refuse_kept(path)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use foldhash::HashMap;
 
 use crate::cli::games::GameOutput;
-use crate::cli::outcome::Usage;
+use crate::cli::outcome::usage;
 use crate::cli::output::TableForm;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note};
@@ -68,7 +68,7 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
     let is_pgn = path == Path::new("-") || FileFormat::from_name(path) == Some(FileFormat::Pgn);
     if !is_pgn {
         let message = format!("{}: lines of play are games: use the suffix .pgn", path.display());
-        return Err(Usage(message).into());
+        return Err(usage(message));
     }
     let format = PgnFormatOptions { charset: Charset::Utf8, ..Default::default() };
     let mut output = GameOutput::open(Some(path), GameFormat::Pgn(format))?;

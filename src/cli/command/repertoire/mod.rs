@@ -9,7 +9,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::cli::args::{MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, Usage, usage};
 use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire::{self, Sides};
@@ -90,10 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return write_records(args, output, sides, diagnostics);
     }
     if args.chapters {
-        return Err(Usage(
-            "--chapters is for records: name a file for them, as in -o r.epd".into(),
-        )
-        .into());
+        return Err(usage("--chapters is for records: name a file for them, as in -o r.epd"));
     }
     let line = parse_root(args.root.as_deref(), &read.form)?;
     let memory = memory.memory_bytes / 2;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::{open_other_output, open_output};
 use crate::cli::source::{Reading, are_games, file_name};
 use crate::cli::terminal::{note, print_line};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let named = args.runs()?;
     if args.names.is_empty() && are_games(&args.files, &args.read)? {
         let text = "the files have games, and a report is about a suite: `epdb openings FILE` gives the Elo of a match";
-        return Err(Usage(text.into()).into());
+        return Err(usage(text));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut memory_bytes = args.memory.memory_bytes;
@@ -183,7 +183,7 @@ fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
         let count = runs.len();
         let most = Report::MAX_RUNS;
         let text = format!("cannot compare {count} runs: name at most {most}");
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     Ok(places::refuse_repeated(runs.iter().flat_map(|(_, files)| files))?)
 }

@@ -16,7 +16,7 @@ pub(crate) use args::Args;
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GameOutput;
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let given = &args.read.form.games;
     if let Some(name) = given.of_positions().or(given.positions.as_ref().map(|_| "positions")) {
         let text = format!("--{name} is for positions, but whole games are searched: leave it out");
-        return Err(Usage(text).into());
+        return Err(usage(text));
     }
     let (sources, position) = args.sources_and_position();
     let own = match (own, &position[..]) {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             let text = format!(
                 "{word} is a position, not a source: leave it out, and write position('{word}') in the expression"
             );
-            return Err(Usage(text).into());
+            return Err(usage(text));
         }
     };
     let mut read = args.read.clone();

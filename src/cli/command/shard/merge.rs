@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::output::{self, ShardArgs};
 use crate::cli::args::{AboutArgs, FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
-use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::outcome::{Outcome, usage};
 use crate::cli::terminal::note;
 use epdb_library::delta::{Fold, FoldStep};
 use epdb_library::shards::ShardOptions;
@@ -55,11 +55,11 @@ pub(crate) struct Args {
 fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outcome> {
     args.output.require_folder()?;
     let [base] = &args.runs[..] else {
-        return Err(Usage("a delta is folded into one library: name only its base".into()).into());
+        return Err(usage("a delta is folded into one library: name only its base"));
     };
     if is_stream(base) {
         let what = "the base of a delta is read more than once: name a file, not a pipe";
-        return Err(Usage(format!("{}: {what}", name_of(base))).into());
+        return Err(usage(format!("{}: {what}", name_of(base))));
     }
     let manifest = args.output.manifest();
     let add = |files: Vec<PathBuf>, fold: Option<&Fold>| {
