@@ -202,28 +202,39 @@ impl GameBuilder {
     /// # Errors
     /// [`BuildError::TooLarge`].
     pub fn add_comment(&mut self, comment: &str) -> Result<(), BuildError> {
+        if self.add_plain_comment(comment)? {
+            return Ok(());
+        }
         let text = &mut self.game.lists.text;
         let start = text.len();
-        let leading = comment.bytes().take_while(|byte| *byte == b' ').count();
-        let comment = &comment[leading..];
-        let trailing = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
-        let comment = &comment[..comment.len() - trailing];
-        if is_squeezed(comment.as_bytes()) {
-            text.push_str(comment);
-        } else {
-            let is_space = |c: char| c.is_ascii_control() || c == ' ';
-            for word in comment.split(is_space).filter(|word| !word.is_empty()) {
-                if text.len() > start {
-                    text.push(' ');
-                }
-                text.push_str(word);
+        let is_space = |c: char| c.is_ascii_control() || c == ' ';
+        for word in comment.split(is_space).filter(|word| !word.is_empty()) {
+            if text.len() > start {
+                text.push(' ');
             }
+            text.push_str(word);
         }
         if text.len() == start {
             return Ok(());
         }
         let span = self.game.lists.span_from(start)?;
         self.game.lists.add_text(&mut self.end, NoteKind::Comment(span))
+    }
+
+    /// Adds a comment as [`GameBuilder::add_comment`] does. Returns false, and adds nothing, if the comment is blank
+    /// or has white space other than single blanks between its words.
+    #[inline]
+    pub(crate) fn add_plain_comment(&mut self, comment: &str) -> Result<bool, BuildError> {
+        let leading = comment.bytes().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[leading..];
+        let trailing = comment.bytes().rev().take_while(|byte| *byte == b' ').count();
+        let comment = &comment[..comment.len() - trailing];
+        if !is_squeezed(comment.as_bytes()) {
+            return Ok(false);
+        }
+        let span = self.game.lists.keep(comment)?;
+        self.game.lists.add_text(&mut self.end, NoteKind::Comment(span))?;
+        Ok(true)
     }
 
     /// Adds an escape: the text after a `%` in column 1, without the line end.

@@ -37,8 +37,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads moves and move numbers in export format. Stops before the first token that is neither,
-    /// such as a comment.
+    /// Reads moves, move numbers and plain comments in export format. Stops before any other token.
     fn usual_tokens(&mut self) -> Result<(), BuildError> {
         let GameReader { source, builder, number_at, .. } = self;
         let Some(replay) = builder.replay() else { return Ok(()) };
@@ -494,7 +493,7 @@ fn command_length(text: &[u8]) -> Option<usize> {
     (text[end] == close).then_some(end + 1)
 }
 
-/// Moves and numbers in export format. At most one blank or line end precedes each of them.
+/// Moves, numbers and plain comments in export format. At most one blank or line end precedes each of them.
 struct UsualTokens<'t> {
     text: &'t [u8],
     /// End of the tokens read so far.
@@ -508,8 +507,7 @@ struct UsualTokens<'t> {
 const WINDOW: usize = 32;
 
 impl UsualTokens<'_> {
-    /// Reads moves and move numbers in export format. Stops before the first token that is neither,
-    /// such as a comment.
+    /// Reads moves, move numbers and plain comments in export format. Stops before any other token.
     fn take(&mut self, turn: Color, builder: &mut GameBuilder) -> Result<(), BuildError> {
         // Each side has a call (and so a copy) of `ply`, which lets the processor predict where
         // numbers are.
@@ -524,8 +522,8 @@ impl UsualTokens<'_> {
         Ok(())
     }
 
-    /// Reads a number, if there is one, and the move after it. False if no move follows, and if only
-    /// [`GameReader::step`] can tell: near the end of the text, or if a token is unusual.
+    /// Reads a number, if there is one, the move after it, and the comments on the move. False if no move follows,
+    /// and if only [`GameReader::step`] can tell: near the end of the text, or if a token is unusual.
     #[inline(always)]
     fn ply(&mut self, builder: &mut GameBuilder) -> Result<bool, BuildError> {
         let start = self.at;
@@ -549,8 +547,26 @@ impl UsualTokens<'_> {
         }
         self.at = start + end;
         builder.put_move(mv, role)?;
+        while let [b' ' | b'\n', b'{', text @ ..] = &self.text[self.at..]
+            && let Some(comment) = plain_comment(text)
+            && builder.add_plain_comment(comment)?
+        {
+            self.at += 2 + comment.len() + 1;
+        }
         Ok(true)
     }
+}
+
+/// The comment at the start of a text, without its braces. `None` if no brace closes it in the text, if it is not
+/// ASCII, or if it may go on after the brace.
+#[inline]
+fn plain_comment(text: &[u8]) -> Option<&str> {
+    let brace = memchr::memchr2(b'{', b'}', text)?;
+    let comment = &text[..brace];
+    if text[brace] == b'{' || comment.ends_with(b"\\") || !comment.is_ascii() {
+        return None;
+    }
+    std::str::from_utf8(comment).ok()
 }
 
 /// Length of the blank or line end at a place. 0 for another byte, or if a `%` line follows.
@@ -644,6 +660,21 @@ mod tests {
         let mut window = [b' '; WINDOW];
         window[1..=text.len()].copy_from_slice(text.as_bytes());
         window
+    }
+
+    #[test]
+    fn plain_comments_end_at_their_first_brace() {
+        for (text, comment) in [
+            ("a} b}", Some("a")),
+            (" [%clk 0:01:00] } 1... e5 {b}", Some(" [%clk 0:01:00] ")),
+            ("}", Some("")),
+            ("a", None),
+            ("a {b} c}", None),
+            ("a \\} b}", None),
+            ("\u{e9}}", None),
+        ] {
+            assert_eq!(plain_comment(text.as_bytes()), comment, "{text}");
+        }
     }
 
     #[test]
