@@ -60,10 +60,11 @@ impl Words for SortBy {
     ];
 }
 
-/// Number of positions that a thread looks up at a time.
-const POSITIONS_AT_ONCE: usize = 4096;
-/// Number of positions in a part. While the records of a part become objects, the next part is looked up.
-const POSITIONS_OF_PART: usize = 1 << 14;
+/// Number of positions in a part, of which each thread looks up an equal share. Each share decodes the blocks that it
+/// needs, so large shares decode less. While the records of a part become objects, the next part is looked up.
+const POSITIONS_OF_PART: usize = 1 << 18;
+/// Minimum number of positions in a share.
+const POSITIONS_OF_SHARE: usize = 1 << 12;
 /// Number of records of a slice between two checks for signals.
 const RECORDS_BETWEEN_SIGNALS: usize = 1 << 18;
 
@@ -184,8 +185,9 @@ fn found_by(
     threads.spawn(move || {
         let search = |queries: &[Query]| search(&lookup, queries, first);
         for part in queries.chunks(POSITIONS_OF_PART) {
+            let share = part.len().div_ceil(rayon::current_num_threads());
             let found = caught(|| {
-                let found = part.par_chunks(POSITIONS_AT_ONCE).map(search);
+                let found = part.par_chunks(share.max(POSITIONS_OF_SHARE)).map(search);
                 Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
             });
             let is_last = found.is_err();
