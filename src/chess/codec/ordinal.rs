@@ -112,19 +112,26 @@ impl Kernel for MoveAt<'_> {
 
     #[inline(always)]
     fn run(self) -> Option<Move> {
-        let mut place = self.ordinal;
-        // Not in a loop, so that each class has its own code to count it.
-        macro_rules! pass_classes {
-            ($($nth:literal)*) => {
-                $(match Class::ALL[$nth].at(self.playable, place) {
-                    Ok(mv) => return Some(mv),
-                    Err(count) => place = place.checked_sub(count)?,
-                })*
-            };
-        }
-        pass_classes!(0 1 2 3 4 5);
-        Class::Pawns.at(self.playable, place).ok()
+        move_in(self.playable, self.ordinal).map(|(mv, _)| mv)
     }
+}
+
+/// Does the same as [`move_at`], inside another kernel. Also returns the role of the piece; `None` for castling.
+#[inline(always)]
+pub(super) fn move_in(playable: &Playable, ordinal: u16) -> Option<(Move, Option<Role>)> {
+    let mut place = ordinal;
+    // Not in a loop, so that each class has its own code to count it.
+    macro_rules! pass_classes {
+        ($($nth:literal)*) => {
+            $(match Class::ALL[$nth].at(playable, place) {
+                Ok(mv) => return Some((mv, Class::ALL[$nth].role())),
+                Err(count) => place = place.checked_sub(count)?,
+            })*
+        };
+    }
+    pass_classes!(0 1 2 3 4 5);
+    let mv = Class::Pawns.at(playable, place).ok()?;
+    Some((mv, Some(Role::Pawn)))
 }
 
 /// Lists all legal moves in the order of their ordinals.
@@ -200,15 +207,21 @@ impl Class {
         }
     }
 
+    /// The role of the pieces; `None` for castling.
+    const fn role(self) -> Option<Role> {
+        match self {
+            Class::Pieces(role) => Some(role),
+            Class::Castling => None,
+            Class::Pawns => Some(Role::Pawn),
+        }
+    }
+
     /// Number of legal moves of the class.
     #[inline(always)]
     fn count(self, playable: &Playable) -> u16 {
         match self {
             Class::Pieces(Role::King) => size(playable.king_destinations().bits()),
-            Class::Pieces(role) => {
-                let (_, count) = Reach::with_count(playable, role);
-                count
-            }
+            Class::Pieces(role) => Reach::new(playable, role).count,
             Class::Castling => {
                 let [king_side, queen_side] =
                     Side::ALL.map(|side| playable.castling(side).is_some());
@@ -247,16 +260,16 @@ impl Class {
     fn at(self, playable: &Playable, place: u16) -> Result<Move, u16> {
         match self {
             Class::Pieces(Role::King) => {
-                let reach = Reach { all: playable.king_destinations().bits(), shared: 0 };
-                let to = reach.at(playable, place).ok_or(size(reach.all))?;
+                let reach = Reach::of_king(playable);
+                let to = reach.at(playable, place).ok_or(reach.count)?;
                 Ok(Move { from: playable.king(), to, promotion: None })
             }
             Class::Pieces(role) => {
-                let (reach, count) = Reach::with_count(playable, role);
-                if place >= count {
-                    return Err(count);
+                let reach = Reach::new(playable, role);
+                if place >= reach.count {
+                    return Err(reach.count);
                 }
-                reach.move_at(playable, role, place).ok_or(count)
+                reach.move_at(playable, role, place).ok_or(reach.count)
             }
             Class::Castling => {
                 let king_side = playable.castling(Side::King);
@@ -281,33 +294,79 @@ fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
     position.board().pieces(position.turn(), role).into_iter()
 }
 
+/// The destinations of the lowest of some pieces of one role; none if there are no pieces.
+#[inline(always)]
+fn destinations_of_lowest(playable: &Playable, role: Role, pieces: u64) -> u64 {
+    let any = Square::at(0, 0);
+    let all_if_some = 0_u64.wrapping_sub(u64::from(pieces != 0));
+    let from = Square::lowest(pieces).unwrap_or(any);
+    playable.destinations(from, role).bits() & all_if_some
+}
+
 /// The destinations of the pieces of one role.
 struct Reach {
     /// The squares that at least one piece reaches.
     all: u64,
     /// The squares that several pieces reach, so that SAN must name the piece.
     shared: u64,
+    /// Number of moves.
+    count: u16,
+    /// The destinations of the piece on the lowest square.
+    of_first: u64,
+    /// All pieces.
+    pieces: u64,
 }
 
 impl Reach {
     #[inline(always)]
     fn new(playable: &Playable, role: Role) -> Reach {
-        let (reach, _) = Reach::with_count(playable, role);
-        reach
-    }
-
-    /// Also returns the number of moves.
-    #[inline(always)]
-    fn with_count(playable: &Playable, role: Role) -> (Reach, u16) {
-        let mut reach = Reach { all: 0, shared: 0 };
-        let mut count = 0;
-        for from in pieces(playable, role) {
+        let position = playable.position();
+        let pieces = position.board().pieces(position.turn(), role).bits();
+        let all_but_first = pieces & pieces.wrapping_sub(1);
+        // Without a branch for the second piece, because the processor could not predict it.
+        let of_first = destinations_of_lowest(playable, role, pieces);
+        let of_second = match role {
+            Role::Queen => 0,
+            _ => destinations_of_lowest(playable, role, all_but_first),
+        };
+        let others = match role {
+            Role::Queen => all_but_first,
+            _ => all_but_first & all_but_first.wrapping_sub(1),
+        };
+        let mut reach = Reach {
+            all: of_first | of_second,
+            shared: of_first & of_second,
+            count: size(of_first) + size(of_second),
+            of_first,
+            pieces,
+        };
+        for from in Square::each(others) {
             let own = playable.destinations(from, role).bits();
             reach.shared |= reach.all & own;
             reach.all |= own;
-            count += size(own);
+            reach.count += size(own);
         }
-        (reach, count)
+        reach
+    }
+
+    /// The destinations of the king.
+    #[inline(always)]
+    fn of_king(playable: &Playable) -> Reach {
+        let all = playable.king_destinations().bits();
+        let pieces = playable.king().bit();
+        Reach { all, shared: 0, count: size(all), of_first: all, pieces }
+    }
+
+    /// The piece that reaches a square that is not shared.
+    #[inline(always)]
+    fn origin(&self, playable: &Playable, role: Role, to: Square) -> Option<Square> {
+        let all_but_first = self.pieces & self.pieces.wrapping_sub(1);
+        let is_of_first = self.of_first & to.bit() != 0;
+        let is_third = all_but_first & all_but_first.wrapping_sub(1) != 0;
+        if is_third && !is_of_first {
+            return Square::lowest(playable.origins(role, to).bits());
+        }
+        Square::lowest(if is_of_first { self.pieces } else { all_but_first })
     }
 
     /// Splits the destinations into those of quiet moves and those of captures. Captures come last,
@@ -346,7 +405,7 @@ impl Reach {
     /// The destinations that one piece reaches.
     #[inline(always)]
     fn alone(&self) -> Reach {
-        Reach { all: self.all & !self.shared, shared: 0 }
+        Reach { all: self.all & !self.shared, shared: 0, ..*self }
     }
 
     /// Returns the number of these moves that come before a move to a shared square.
@@ -366,24 +425,66 @@ impl Reach {
         size(quiet & before_it)
     }
 
-    /// Returns the move at a place. Only moves to shared squares are sorted.
+    /// Returns the move at a place.
     #[inline(always)]
-    fn move_at(&self, playable: &Playable, role: Role, mut place: u16) -> Option<Move> {
-        let alone = self.alone();
+    fn move_at(&self, playable: &Playable, role: Role, place: u16) -> Option<Move> {
         if self.shared != 0 {
-            let mut keys = Vec::with_capacity(16);
-            each_key(playable, role, self.shared, self.shared, |key| keys.push(key));
-            keys.sort_unstable();
-            for rival in keys.into_iter().map(move_of_key) {
-                match place.cmp(&alone.before_rival(playable, role, rival)) {
-                    Ordering::Less => break,
-                    Ordering::Equal => return Some(rival),
-                    Ordering::Greater => place -= 1,
+            return match self.pieces.count_ones() {
+                2 => self.move_of_two(playable, place),
+                _ => self.move_among_rivals(playable, role, place),
+            };
+        }
+        let to = self.at(playable, place)?;
+        let from = self.origin(playable, role, to)?;
+        Some(Move { from, to, promotion: None })
+    }
+
+    /// Does the same as [`Reach::move_at`], if two pieces share squares. SAN names the file of the piece or, if
+    /// both are on one file, its rank. So the moves of one piece to shared squares follow each other.
+    #[inline(always)]
+    fn move_of_two(&self, playable: &Playable, place: u16) -> Option<Move> {
+        let low = Square::lowest(self.pieces)?;
+        let high = Square::lowest(self.pieces & !low.bit())?;
+        let [first, second] = if high.file() < low.file() { [high, low] } else { [low, high] };
+        let rivals = Reach { all: self.shared, shared: 0, ..*self };
+        let alone = self.alone();
+        let (quiet, _) = alone.split(playable);
+        let count = size(self.shared);
+        let mut place = place;
+        for from in [first, second] {
+            // As in `before_rival`.
+            let files = before(Square::at(from.file(), 0)) | file_set(from.file());
+            let before_it = if low.file() == high.file() { 0 } else { size(quiet & files) };
+            match place.checked_sub(before_it) {
+                None => break,
+                Some(place) if place < count => {
+                    let to = rivals.at(playable, place)?;
+                    return Some(Move { from, to, promotion: None });
                 }
+                Some(_) => place -= count,
             }
         }
         let to = alone.at(playable, place)?;
-        let from = Square::lowest(playable.origins(role, to).bits())?;
+        let from = if self.of_first & to.bit() != 0 { low } else { high };
+        Some(Move { from, to, promotion: None })
+    }
+
+    /// Does the same as [`Reach::move_at`], for any number of pieces. Only moves to shared squares are sorted.
+    #[cold]
+    fn move_among_rivals(&self, playable: &Playable, role: Role, mut place: u16) -> Option<Move> {
+        let alone = self.alone();
+        let mut keys = Vec::with_capacity(16);
+        each_key(playable, role, self.shared, self.shared, |key| keys.push(key));
+        keys.sort_unstable();
+        for rival in keys.into_iter().map(move_of_key) {
+            match place.cmp(&alone.before_rival(playable, role, rival)) {
+                Ordering::Less => break,
+                Ordering::Equal => return Some(rival),
+                Ordering::Greater => place -= 1,
+            }
+        }
+        let to = alone.at(playable, place)?;
+        let from = self.origin(playable, role, to)?;
         Some(Move { from, to, promotion: None })
     }
 
@@ -574,6 +675,36 @@ impl PawnMoves {
 
     #[inline(always)]
     fn at(&self, playable: &Playable, mut place: u16) -> Option<Move> {
+        let [pushes, left, right] = self.groups();
+        if (pushes | left | right) & BACK_RANKS != 0 {
+            return self.at_with_promotions(playable, place);
+        }
+        if place >= self.count() {
+            return None;
+        }
+        let mut file = 0;
+        for (files, half) in FILE_HALVES {
+            let count = self.groups().into_iter().map(|set| size(set >> file & half)).sum();
+            let is_beyond = place >= count;
+            place -= if is_beyond { count } else { 0 };
+            file += if is_beyond { files } else { 0 };
+        }
+        let mut group = 0;
+        let mut set = pushes;
+        for (nth, next) in [(1, left), (2, right)] {
+            let count = size(set & file_set(file));
+            let is_beyond = place >= count && group == nth - 1;
+            place -= if is_beyond { count } else { 0 };
+            set = if is_beyond { next } else { set };
+            group = if is_beyond { nth } else { group };
+        }
+        let square = nth_of_file(set, file, place)?;
+        Some(pawn_move(playable, square, group, 0))
+    }
+
+    /// Does the same as [`PawnMoves::at`], if a pawn may promote.
+    #[cold]
+    fn at_with_promotions(&self, playable: &Playable, mut place: u16) -> Option<Move> {
         for file in 0..8 {
             for (group, set) in self.groups().into_iter().enumerate() {
                 let set = set & file_set(file);
@@ -648,14 +779,37 @@ const fn before(square: Square) -> u64 {
 }
 
 /// Returns the square at a place of a set, in the order a1, a2, … a8, b1, … h8.
+///
+/// The files, and then the ranks, are halved three times, without a branch: the processor could not predict it.
 #[inline(always)]
 fn nth_by_file(set: u64, mut place: u16) -> Option<Square> {
-    for file in 0..8 {
-        let set = set & file_set(file);
-        if place < size(set) {
-            return Square::each(set).nth(place.into());
-        }
-        place -= size(set);
+    if place >= size(set) {
+        return None;
     }
-    None
+    let mut first_file = 0;
+    for (files, half) in FILE_HALVES {
+        let count = size(set >> first_file & half);
+        let is_beyond = place >= count;
+        place -= if is_beyond { count } else { 0 };
+        first_file += if is_beyond { files } else { 0 };
+    }
+    nth_of_file(set, first_file, place)
 }
+
+/// Returns the square at a place of the part of a set on one file.
+#[inline(always)]
+fn nth_of_file(set: u64, file: u8, mut place: u16) -> Option<Square> {
+    let on_file = set >> file & file_set(0);
+    let mut first = file;
+    for ranks in [4, 2, 1] {
+        let count = size(on_file >> (first - file) & ((1 << (8 * ranks)) - 1));
+        let is_beyond = place >= count;
+        place -= if is_beyond { count } else { 0 };
+        first += if is_beyond { 8 * ranks } else { 0 };
+    }
+    Square::new(first)
+}
+
+/// The lowest files of a board, a half of twice as many: their number and their squares.
+const FILE_HALVES: [(u8, u64); 3] =
+    [(4, 0x0f0f_0f0f_0f0f_0f0f), (2, 0x0303_0303_0303_0303), (1, 0x0101_0101_0101_0101)];

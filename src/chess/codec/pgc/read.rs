@@ -1,5 +1,6 @@
 //! The reader of games.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 
@@ -9,8 +10,9 @@ use super::record::{self, Located, Record, RecordError, Records};
 use crate::codec::item::Cursor;
 use crate::codec::ordinal;
 use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
+use crate::simd::{InstructionSet, Kernel};
 use crate::text::pgn::tags::TagRepair;
-use crate::text::pgn::{TagError, from_latin1, tags};
+use crate::text::pgn::{Charset, TagError, decode, from_latin1, tags};
 
 /// A game of the stream, or the error for which it is refused.
 #[derive(Debug)]
@@ -401,6 +403,39 @@ fn refused(offset: u64, kind: PgcErrorKind) -> Stop {
     Stop::Refused(PgcError { offset, kind })
 }
 
+/// Decodes Latin-1. ASCII is not copied.
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    decode(bytes, Some(Charset::Latin1))
+}
+
+/// Moves to be played, by their ordinals.
+struct PlayOrdinals<'b> {
+    builder: &'b mut GameBuilder,
+    ordinals: &'b [u8],
+}
+
+impl Kernel for PlayOrdinals<'_> {
+    /// The error has the place of the ordinal.
+    type Output = Result<(), (usize, PgcErrorKind)>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        for (place, &ordinal) in self.ordinals.iter().enumerate() {
+            let Some(replay) = self.builder.replay() else {
+                return Err((place, PgcErrorKind::Build(BuildError::NotPlayable)));
+            };
+            let playable = replay.playable();
+            let Some((mv, role)) = ordinal::move_in(&playable, ordinal.into()) else {
+                let legal = ordinal::count(&playable);
+                return Err((place, PgcErrorKind::Ordinal { ordinal, legal }));
+            };
+            let built = self.builder.put_move(mv, role);
+            built.map_err(|error| (place, PgcErrorKind::Build(error)))?;
+        }
+        Ok(())
+    }
+}
+
 impl Assembly<'_> {
     /// Adds the tags of a reduced game.
     fn roster(&mut self, values: [&[u8]; 7]) -> Result<(), PgcErrorKind> {
@@ -412,7 +447,7 @@ impl Assembly<'_> {
 
     fn set_tag(&mut self, name: &str, value: &[u8]) -> Result<(), PgcErrorKind> {
         tags::check_value(name, value).map_err(PgcErrorKind::Tags)?;
-        if self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
+        if self.builder.add_tag(name, &latin1(value)).map_err(PgcErrorKind::Build)? {
             Ok(())
         } else {
             Err(PgcErrorKind::TagDuplicate)
@@ -423,7 +458,7 @@ impl Assembly<'_> {
         if self.in_movetext {
             return Err(PgcErrorKind::TagOrder);
         }
-        self.set_tag(&from_latin1(name), value)?;
+        self.set_tag(&latin1(name), value)?;
         self.tag_name.clear();
         self.tag_name.extend_from_slice(name);
         Ok(())
@@ -450,20 +485,9 @@ impl Assembly<'_> {
     }
 
     fn moves(&mut self, ordinals: &[u8], at: u64) -> Result<(), Stop> {
-        for (offset, &ordinal) in (at..).zip(ordinals) {
-            let built = match self.builder.replay() {
-                None => Err(BuildError::NotPlayable),
-                Some(replay) => match ordinal::move_at(&replay.playable(), ordinal.into()) {
-                    Some(mv) => self.builder.play_legal(mv),
-                    None => {
-                        let legal = ordinal::count(&replay.playable());
-                        return Err(refused(offset, PgcErrorKind::Ordinal { ordinal, legal }));
-                    }
-                },
-            };
-            built.map_err(|error| refused(offset, PgcErrorKind::Build(error)))?;
-        }
-        Ok(())
+        let played =
+            InstructionSet::fastest().run(PlayOrdinals { builder: self.builder, ordinals });
+        played.map_err(|(place, kind)| refused(at + place as u64, kind))
     }
 
     fn null_move(&mut self, ordinal: u8) -> Result<(), PgcErrorKind> {

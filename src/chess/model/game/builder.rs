@@ -144,9 +144,10 @@ impl GameBuilder {
 
     /// Does the same as [`GameBuilder::play_legal`], given the role of the piece. `role` is `None`
     /// if the role is not known, or if the move is castling.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_move(&mut self, mv: Move, role: Option<Role>) -> Result<(), BuildError> {
-        self.put_step(Step::Move(mv), |replay| replay.make(mv, role))
+        self.put_step(Step::Move(mv))?.make(mv, role);
+        Ok(())
     }
 
     /// Makes a null move in the line: the side to move passes.
@@ -158,11 +159,13 @@ impl GameBuilder {
         if replay.playable().is_check() {
             return Err(BuildError::NullMoveInCheck);
         }
-        self.put_step(Step::NullMove, Replay::play_null_move)
+        self.put_step(Step::NullMove)?.play_null_move();
+        Ok(())
     }
 
+    /// Adds a step to the line. The caller makes it in the position that is returned.
     #[inline(always)]
-    fn put_step(&mut self, step: Step, make: impl FnOnce(&mut Replay)) -> Result<(), BuildError> {
+    fn put_step(&mut self, step: Step) -> Result<&mut Replay, BuildError> {
         let replay = self.replay.as_mut().ok_or(BuildError::NotPlayable)?;
         // The first move of a variation makes it part of the game.
         if let Some(outer) = self.outer.last_mut()
@@ -171,10 +174,9 @@ impl GameBuilder {
             self.game.lists.add_variation(outer, self.end.node)?;
         }
         let node = self.game.lists.push_node(step)?;
-        make(replay);
         self.game.lists.nodes[self.end.node.0 as usize].next = node;
         self.end = End::at(node);
-        Ok(())
+        Ok(replay)
     }
 
     /// Adds a NAG to the last move, unless the move has it already.
