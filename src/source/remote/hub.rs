@@ -107,6 +107,7 @@ fn full_revision(revision: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
