@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, StructBuilder};
@@ -19,7 +20,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use arrow_cast::display::array_value_to_string;
 
 use super::arrow::{
-    self, BatchColumns, GameTable, Kind, RecordRows, RecordTable, Row, TableOptions, pairs_at,
+    self, BatchColumns, GameRows, GameTable, Kind, MoveRows, RecordRows, RecordTable, Row,
+    TableOptions, pairs_at,
 };
 use super::{ColumnFile, Source, SourceOptions, Target, TargetOptions as TargetOf};
 use epdb_chess::parse_epd;
@@ -576,7 +578,7 @@ fn games_have_typed_columns() {
     let wanted = [
         ("white_elo", "2400", ""),
         ("black_elo", "", ""),
-        ("date", "2024-02-29", ""),
+        ("game_date", "2024-02-29", ""),
         ("base_s", "180", ""),
         ("increment_s", "2", ""),
         ("plies", "2", "0"),
@@ -586,6 +588,16 @@ fn games_have_typed_columns() {
     ];
     for (name, first, second) in wanted {
         assert_eq!([shown(name, 0), shown(name, 1)], [first, second], "{name}");
+    }
+}
+
+/// Databases do not distinguish capital letters in the names of columns.
+#[test]
+fn names_of_columns_differ_without_regard_to_case() {
+    let tables = [RecordRows::all_columns(), GameRows::all_columns(), MoveRows::all_columns()];
+    for names in tables {
+        let lower: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        assert_eq!(lower.len(), names.len(), "{names:?}");
     }
 }
 

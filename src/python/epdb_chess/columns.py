@@ -13,7 +13,8 @@ at the end. The names, types and meanings of the columns below do not change.
 These are the tables that epdb passes to data frames and databases: in memory, in the format of Apache
 Arrow and in Parquet files. Each column may have missing values
 (null). A program requests columns by name, and gets them in the order of its request. If it names no columns, it gets
-the default columns of the table. With `columns="all"`, Python gets all columns, and `epdb
+the default columns of the table. No two columns of a table differ only in capital letters, which DuckDB and Spark
+ignore. With `columns="all"`, Python gets all columns, and `epdb
 convert --schema records-all` writes all columns of records.
 
 Each field of `help(epdb_chess.where)` can also be requested as a column by its name, for example `pieces`, `material` or
@@ -125,7 +126,7 @@ There is one row for each game. Variations, comments and NAGs are not in this ta
       `ECO`, `Opening`, `TimeControl`, `Termination`, `UTCDate`, `UTCTime`: name. The value of the tag.
   `white_elo`, `black_elo`: int16. The ratings, if the tags are numbers. `WhiteElo` and `BlackElo` are the texts of
       the tags.
-  `date`: date32. The tag `Date`, or else `UTCDate`; null if it has no day.
+  `game_date`: date32. The tag `Date`, or else `UTCDate`; null if it has no day.
   `base_s`, `increment_s`: int32. The seconds of a `TimeControl` such as `180+2` or `600`.
   `plies`: int32. The number of moves, with null moves.
   `score`: float64. White's points: 1, 0.5 or 0.
@@ -236,7 +237,7 @@ the same value. The exceptions:
   `result`, a text; `score` of a game: `result`: 1, 0.5 or 0, which can also be compared with `'1-0'`. The field
       `score` is that of a tally.
   `clock_ms`, `elapsed_ms`: `clock`, `elapsed`, in seconds.
-  `date`, `white_elo`, `black_elo` of a game: `Date`, `year`, `month`, `day`, `WhiteElo`, `BlackElo`.
+  `game_date`, `white_elo`, `black_elo` of a game: `Date`, `year`, `month`, `day`, `WhiteElo`, `BlackElo`.
   `base_s`, `increment_s` of a game: `TimeControl`, `speed`.
 
 **By columns.** A Parquet file that epdb wrote has the columns of a scan already. If it has all of them, and the fields of

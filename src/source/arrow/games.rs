@@ -71,7 +71,8 @@ impl Columns for GameColumn {
         let others = [
             ("white_elo", C::Rating(Color::White), Kind::I16),
             ("black_elo", C::Rating(Color::Black), Kind::I16),
-            ("date", C::Date, Kind::Date),
+            // DuckDB and Spark take `date` and the tag `Date` for one name.
+            ("game_date", C::Date, Kind::Date),
             ("base_s", C::BaseSeconds, Kind::I32),
             ("increment_s", C::IncrementSeconds, Kind::I32),
             ("plies", C::Plies, Kind::I32),
