@@ -119,15 +119,15 @@ fn find_objects(name: &Path) -> Result<NamedFiles> {
     let literal = text.split('*').next().unwrap_or_default();
     let root = &literal[..literal.rfind('/').map_or(0, |slash| slash + 1)];
     let mut objects = objects_below(Path::new(root))?;
-    let bytes = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
-    objects.sort_by(|one, other| natural_order(&bytes(one), &bytes(other)));
-    let mut found = NamedFiles::default();
-    if !is_folder_of_objects(name) {
+    objects.sort_by(|one, other| {
+        natural_order(one.as_os_str().as_encoded_bytes(), other.as_os_str().as_encoded_bytes())
+    });
+    if is_pattern_of_objects(name) {
         let matcher = matcher_of(name)?;
         objects.retain(|path| matcher.is_match(path) && !is_hidden(path, root));
-        found.files = objects;
-        return Ok(found);
+        return Ok(NamedFiles { files: objects, ..NamedFiles::default() });
     }
+    let mut found = NamedFiles::default();
     for path in without_shards(objects) {
         if is_hidden(&path, root) {
             found.hidden += 1;

@@ -14,7 +14,7 @@ fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnFormatOptions) -> Ve
             Ok(game) => {
                 let mut out = Vec::new();
                 pgn::format(game, write, &mut out).unwrap();
-                pgn::from_latin1(&out)
+                pgn::from_latin1(&out).into_owned()
             }
             Err(error) => {
                 format!("{} {}:{}", error.diagnostic.code, error.line, error.diagnostic.column)

@@ -418,7 +418,7 @@ impl Reach {
             // `b1d2` comes after the squares up to `b1`.
             Origin { file: true, rank: true } => before(rival.from),
             // `bd2` comes after all squares of the files a and b: a digit sorts before a letter.
-            Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
+            Origin { file: true, rank: false } => through_file(file),
             // `1d2` comes before every square.
             Origin { file: false, .. } => 0,
         };
@@ -453,7 +453,7 @@ impl Reach {
         let mut place = place;
         for from in [first, second] {
             // As in `before_rival`.
-            let files = before(Square::at(from.file(), 0)) | file_set(from.file());
+            let files = through_file(from.file());
             let before_it = if low.file() == high.file() { 0 } else { size(quiet & files) };
             match place.checked_sub(before_it) {
                 None => break,
@@ -664,7 +664,7 @@ impl PawnMoves {
         // one after the other.
         for (nth, set) in groups.into_iter().enumerate() {
             let before_it = match nth.cmp(&group) {
-                Ordering::Less => before(Square::at(file, 0)) | file_set(file),
+                Ordering::Less => through_file(file),
                 Ordering::Equal => before(square),
                 Ordering::Greater => before(Square::at(file, 0)),
             };
@@ -776,6 +776,12 @@ const fn rank_set(rank: u8) -> u64 {
 const fn before(square: Square) -> u64 {
     let lower_files = 0x0101_0101_0101_0101 * ((1 << square.file()) - 1);
     lower_files | file_set(square.file()) & ((1 << (square.rank() * 8)) - 1)
+}
+
+/// The squares of a file and of all files before it.
+#[inline(always)]
+const fn through_file(file: u8) -> u64 {
+    before(Square::at(file, 0)) | file_set(file)
 }
 
 /// Returns the square at a place of a set, in the order a1, a2, … a8, b1, … h8.

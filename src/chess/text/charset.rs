@@ -15,18 +15,20 @@ pub enum Charset {
 /// Decodes text: as Latin-1 if `declared` says so, otherwise as UTF-8. If the text is not valid
 /// UTF-8, it is decoded as Windows-1252.
 pub fn decode(bytes: &[u8], declared: Option<Charset>) -> Cow<'_, str> {
+    if declared == Some(Charset::Latin1) {
+        return from_latin1(bytes);
+    }
     match std::str::from_utf8(bytes) {
-        Ok(text) if declared != Some(Charset::Latin1) || bytes.is_ascii() => Cow::Borrowed(text),
-        _ if declared == Some(Charset::Latin1) => Cow::Owned(from_latin1(bytes)),
-        _ => Cow::Owned(bytes.iter().map(|&byte| from_windows_1252(byte)).collect()),
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(|&byte| from_windows_1252(byte)).collect()),
     }
 }
 
-/// Decodes Latin-1.
-pub fn from_latin1(bytes: &[u8]) -> String {
+/// Decodes Latin-1. ASCII is not copied.
+pub fn from_latin1(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.is_ascii() => text.to_owned(),
-        _ => bytes.iter().map(|&byte| char::from(byte)).collect(),
+        Ok(text) if bytes.is_ascii() => Cow::Borrowed(text),
+        _ => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
     }
 }
 

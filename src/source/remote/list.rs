@@ -8,10 +8,10 @@ use object_store::{GetOptions, GetResult};
 use reqwest::Url;
 use serde::Deserialize;
 
+use super::RemoteObject;
 use super::client::{self, NextPage};
 use super::hub::HubPath;
 use super::shared::wait_for;
-use super::{RemoteObject, failed};
 use crate::delta::name_of;
 use epdb_chess::error::{Error, Result};
 
@@ -42,10 +42,10 @@ pub(crate) fn objects_below(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn in_bucket(place: &str, folder: &Path) -> Result<Vec<String>> {
     let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
-    let store = client::bucket(bucket)?;
     let prefix = Key::parse(prefix).map_err(Error::from_cause)?;
-    let objects = store.list(Some(&prefix)).take(MAX_OBJECTS + 1).try_collect::<Vec<_>>();
-    let objects = wait_for(objects)?.map_err(|error| failed(&name_of(folder).into(), "", error))?;
+    let all = RemoteObject::of(folder, (client::bucket(bucket)?, prefix));
+    let objects = all.store.list(Some(&all.key)).take(MAX_OBJECTS + 1).try_collect::<Vec<_>>();
+    let objects = wait_for(objects)?.map_err(|error| all.failed(error))?;
     check_number(objects.len())?;
     Ok(objects.iter().map(|object| format!("s3://{bucket}/{}", object.location)).collect())
 }
@@ -72,12 +72,12 @@ fn in_dataset(address: &str, folder: &Path) -> Result<Vec<String>> {
 
 /// Receives a page of a list, and where the next one is.
 fn receive_page(hub: &HubPath<'_>, url: &Url, folder: &Path) -> Result<(Vec<Entry>, Option<Url>)> {
-    let opened = client::on_web(url.as_str(), hub.authorization()?)?;
-    let answer = RemoteObject::of(folder, opened).get(GetOptions::default())?;
+    let list = RemoteObject::of(folder, client::on_web(url.as_str(), hub.authorization()?)?);
+    let answer = list.get(GetOptions::default())?;
     let next = answer.extensions.get::<NextPage>().map(|next| Url::parse(&next.0)).transpose();
     let next = next.map_err(|error| Error::new("the next page has no address").because(error))?;
     let text = wait_for(bytes_of(answer))?
-        .map_err(|error| failed(&name_of(folder).into(), "", error))?
+        .map_err(|error| list.failed(error))?
         .ok_or_else(|| Error::new(format!("a page of the list has over {MAX_PAGE} bytes")))?;
     let entries = serde_json::from_slice(&text);
     let entries = entries.map_err(|error| Error::new("not a list of files").because(error))?;

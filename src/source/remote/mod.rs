@@ -165,8 +165,26 @@ impl RemoteObject {
         }
     }
 
+    /// Names the object in an error, and says what to do about it.
     fn failed(&self, error: object_store::Error) -> Error {
-        failed(&self.name, &self.query, error)
+        use object_store::Error as Cause;
+        let is_denied =
+            matches!(error, Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. });
+        let error = match error {
+            Cause::NotFound { .. } => {
+                Error::new("the server has no such object").with_kind(ErrorKind::NotFound)
+            }
+            Cause::Precondition { .. } => replaced(),
+            _ if is_denied && self.name.starts_with("s3://") => {
+                Error::new(format!("access is denied: {}", client::NO_CREDENTIALS))
+            }
+            _ if is_denied && self.name.starts_with("hf://") => Error::new(client::NO_TOKEN),
+            error => {
+                let text = without_addresses(&error.to_string(), &self.query);
+                Error::new(text).with_kind(Error::from_cause(error).kind())
+            }
+        };
+        error.in_source(Arc::clone(&self.name))
     }
 }
 
@@ -174,32 +192,6 @@ impl RemoteObject {
 fn in_dataset(address: &str) -> Result<Opened> {
     let file = HubPath::parse(address)?;
     client::on_web(file.content()?.as_str(), file.authorization()?)
-}
-
-/// Names an object in an error, and says what to do about it. `query` is that of its address.
-fn failed(name: &Arc<str>, query: &str, error: object_store::Error) -> Error {
-    use object_store::Error as Cause;
-    let error = match error {
-        Cause::NotFound { .. } => {
-            Error::new("the server has no such object").with_kind(ErrorKind::NotFound)
-        }
-        Cause::Precondition { .. } => replaced(),
-        Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. }
-            if name.starts_with("s3://") =>
-        {
-            Error::new(format!("access is denied: {}", client::NO_CREDENTIALS))
-        }
-        Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. }
-            if name.starts_with("hf://") =>
-        {
-            Error::new(client::NO_TOKEN)
-        }
-        error => {
-            let text = without_addresses(&error.to_string(), query);
-            Error::new(text).with_kind(Error::from_cause(error).kind())
-        }
-    };
-    error.in_source(Arc::clone(name))
 }
 
 /// A version of an object: its size, and the tag (ETag) by which the server distinguishes versions.

@@ -12,7 +12,7 @@ use crate::codec::ordinal;
 use crate::model::{BuildError, Game, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::simd::{InstructionSet, Kernel};
 use crate::text::pgn::tags::TagRepair;
-use crate::text::pgn::{Charset, TagError, decode, from_latin1, tags};
+use crate::text::pgn::{TagError, from_latin1, tags};
 
 /// A game of the stream, or the error for which it is refused.
 #[derive(Debug)]
@@ -403,11 +403,6 @@ fn refused(offset: u64, kind: PgcErrorKind) -> Stop {
     Stop::Refused(PgcError { offset, kind })
 }
 
-/// Decodes Latin-1. ASCII is not copied.
-fn latin1(bytes: &[u8]) -> Cow<'_, str> {
-    decode(bytes, Some(Charset::Latin1))
-}
-
 /// Moves to be played, by their ordinals.
 struct PlayOrdinals<'b> {
     builder: &'b mut GameBuilder,
@@ -447,7 +442,7 @@ impl Assembly<'_> {
 
     fn set_tag(&mut self, name: &str, value: &[u8]) -> Result<(), PgcErrorKind> {
         tags::check_value(name, value).map_err(PgcErrorKind::Tags)?;
-        if self.builder.add_tag(name, &latin1(value)).map_err(PgcErrorKind::Build)? {
+        if self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
             Ok(())
         } else {
             Err(PgcErrorKind::TagDuplicate)
@@ -458,7 +453,7 @@ impl Assembly<'_> {
         if self.in_movetext {
             return Err(PgcErrorKind::TagOrder);
         }
-        self.set_tag(&latin1(name), value)?;
+        self.set_tag(&from_latin1(name), value)?;
         self.tag_name.clear();
         self.tag_name.extend_from_slice(name);
         Ok(())
@@ -570,15 +565,15 @@ impl Assembly<'_> {
         let bytes = std::mem::take(&mut self.text);
         let text = match carried {
             Carried::Comment => from_latin1(&bytes),
-            _ => String::from_utf8(bytes).map_err(|_| PgcErrorKind::NotUtf8)?,
+            _ => Cow::Owned(String::from_utf8(bytes).map_err(|_| PgcErrorKind::NotUtf8)?),
         };
         match carried {
             Carried::Comment | Carried::CommentUtf8 => self.builder.add_comment(&text),
             Carried::Escape => self.builder.add_escape(&text),
             Carried::Tag => {
                 let name = from_latin1(self.tag_name);
-                let short = from_latin1(&extension::latin1_of(&text));
-                if self.builder.game().tag(&name) != Some(short.as_str()) {
+                let short = extension::latin1_of(&text);
+                if self.builder.game().tag(&name) != Some(&*from_latin1(&short)) {
                     return Err(PgcErrorKind::TagMismatch);
                 }
                 self.builder.set_tag(&name, &text)
