@@ -45,7 +45,13 @@ pub(super) fn expanded(
             words.extend(values(given, id));
         }
     }
-    let words: Vec<PathBuf> = words.into_iter().filter(|word| names_many(word)).collect();
+    // A position follows the source of a search, also beside a folder `e4`; `e4/` is the folder.
+    let is_position = |place: usize, word: &Path| {
+        command.get_name() == "search" && place > 0 && is_position(word.as_os_str())
+    };
+    let words = words.into_iter().enumerate();
+    let words = words.filter(|(place, word)| names_many(word) && !is_position(*place, word));
+    let words: Vec<PathBuf> = words.map(|(_, word)| word).collect();
     if words.is_empty() {
         return Ok(None);
     }

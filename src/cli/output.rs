@@ -187,12 +187,15 @@ pub(crate) fn check_other_name(path: &Path, what: &str, suffixes: &[&str]) -> an
     let Some(suffix) = known_suffix(path).filter(|it| !suffixes.contains(it)) else {
         return Ok(());
     };
-    let name = FileFormat::from_name(path).map_or_else(
+    let named = FileFormat::from_name(path);
+    let name = named.map_or_else(
         || format!("has the suffix .{suffix}"),
         |named| format!("is the name of {}", named.description()),
     );
-    let text = format!("{} {name}, but the output is {what}: use another suffix", path.display());
-    Err(usage(text))
+    let is_parquet = named.is_some_and(FileFormat::is_parquet);
+    let advice = if is_parquet { "; `epdb convert` writes Parquet" } else { "" };
+    let path = path.display();
+    Err(usage(format!("{path} {name}, but the output is {what}: use another suffix{advice}")))
 }
 
 /// Creates a file, compressed if its name says so.

@@ -197,7 +197,8 @@ Fold the delta into the base
      an import is running, the fold is refused.
   2. The shards are written, and the manifest is replaced as a whole. Imports into DELTA.epdb can go on.
   3. DELTA.epdb.folding is removed.
-  BASE+DELTA.epdb answers the same all the time. If the fold is interrupted, run the same command again.
+  BASE+DELTA.epdb answers the same all the time, if FOLDER is the folder of the base; after a fold into a
+  new folder, FOLDER/manifest.json+DELTA.epdb does. If the fold is interrupted, run the same command again.
   Do not move or remove DELTA.epdb.folding: it may have the only copy of its games. The old shards stay
   in the folder for a day, because programs may be reading them. A later fold or `epdb shard clean`
   removes them.
@@ -438,8 +439,9 @@ gains the time that the opponent uses. nodes = N and depth = PLIES limit the sea
 without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the
 encounter. In a knockout, the players listed first get the byes, all in the first round. Both silences last 5 s by
 default, or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of
-the opening. Elo, LOS and SPRT use pairs of games from one opening, or else games. They are `-` if all pairs are equal,
-or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table.
+the opening. Elo and SPRT use pairs of games from one opening, or else games, and LOS uses games. Elo is `-` if all
+pairs are equal, or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table: they are
+lost games, not failures, so the exit status is 0.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),

@@ -285,7 +285,8 @@ fn note_waiting(input: &Path) {
     let store = DeltaPath::parse(input).map_or(input.to_path_buf(), |pair| pair.delta);
     let mut runs = store.clone().into_os_string();
     runs.push(".runs");
-    if !Path::new(&runs).is_file() {
+    let has_runs = Path::new(&runs).is_file();
+    if !has_runs && FileFormat::from_name(&store) != Some(FileFormat::Epdb) {
         return;
     }
     // Damage is reported by the command itself.
@@ -293,8 +294,13 @@ fn note_waiting(input: &Path) {
     if waiting > 0 {
         let name = name_of(&store);
         let verb = if waiting == 1 { "waits" } else { "wait" };
+        let what_to_do = if has_runs {
+            "run that import again"
+        } else {
+            "this file is missing; copy it too, or import again with --restart"
+        };
         note!(
-            "{name}: {} of an interrupted import {verb} in {name}.runs: run that import again",
+            "{name}: {} of an interrupted import {verb} in {name}.runs: {what_to_do}",
             many(waiting, "record")
         );
     }

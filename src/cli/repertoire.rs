@@ -136,3 +136,10 @@ impl Sides {
         Err(usage(message))
     }
 }
+
+/// Reports operations that a repertoire cannot keep.
+pub(crate) fn note_other_operations(count: u64) {
+    if count > 0 {
+        note!("epdb: {} left out", many(count, "other operation"));
+    }
+}

@@ -192,11 +192,12 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
         .with_context(|| format!("cannot start {count} threads: reduce --threads"))
 }
 
-/// Whether an argument is a position. No file may have this name. The argument must contain a space, or be a
-/// move or another word for a position, such as `startpos`.
+/// Whether an argument is a position. No file may have this name, but a folder may. The argument must contain a
+/// space, or be a move or another word for a position, such as `startpos`.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
-    let names_source = Path::new(argument).exists() || DeltaPath::parse(argument).is_some();
+    let is_file = Path::new(argument).metadata().is_ok_and(|found| !found.is_dir());
+    let names_source = is_file || DeltaPath::parse(argument).is_some();
     if text == "-" || names_source {
         return false;
     }

@@ -98,6 +98,8 @@ impl Identity {
             name: Some(self.name.clone()),
             author: Some(self.author.clone()),
             path: Some(engine.program().display().to_string()),
+            arguments: engine.arguments.clone(),
+            folder: engine.folder.as_ref().map(|folder| folder.display().to_string()),
             options: self.options.iter().cloned().collect(),
         }
     }

@@ -92,7 +92,7 @@ impl SuiteRun {
         let difference = if run.verb.as_deref() != Some(self.verb) {
             "another command"
         } else if run.engine != self.identity.in_run(&self.plan.engine) {
-            "another engine, or other options of it"
+            "another engine, or other options or arguments of it"
         } else if run.limit != self.limit() || run.multipv != Some(self.lines as u64) {
             "other limits"
         } else if run.suite != *suite {

@@ -95,7 +95,7 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
 ///     search.missing().as_deref(),
 ///     Some(
 ///         "no game of `Alekhine`; the nearest: `Alekhine, Alexander` (1 game). \
-///          A name has to be complete: --player 'Alekhine, Alexander'"
+///          Give the name as the games spell it: --player 'Alekhine, Alexander'"
 ///     )
 /// );
 /// let mut search = PlayerSearch::new(&["Reti, Richard".into()], None).expect("a name");
@@ -218,7 +218,7 @@ impl PlayerSearch {
             let near = near.iter().map(shown).collect::<Vec<_>>().join(", ");
             let quote = if first.contains('\'') { '"' } else { '\'' };
             message += &format!(
-                "; the nearest: {near}. A name has to be complete: --player {quote}{first}{quote}"
+                "; the nearest: {near}. Give the name as the games spell it: --player {quote}{first}{quote}"
             );
         }
         Some(message)

@@ -71,6 +71,12 @@ pub struct RunEngine {
     /// The path of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The arguments of the program.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// The folder in which the program ran, if it is not that of epdb.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The options that were set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,

@@ -314,7 +314,8 @@ pub struct TotalsObject {
     /// Number of games that were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub searched: Option<u64>,
-    /// Number of games that the sources count: more than `searched`, if a library keeps only some of its games.
+    /// Number of games that the sources count: more than `searched`, if a library keeps only some of its games, and
+    /// more than `games`, if some end in the position of a library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<u64>,
     /// Number of games of which another copy is counted too.

@@ -4,6 +4,8 @@
 use std::path::Path;
 
 pub use self::objects::object_folder;
+#[cfg(feature = "parquet")]
+pub(super) use self::objects::ranges_at;
 pub(super) use self::objects::{ArchiveEnd, archive_end, ranges, stream};
 pub use self::objects::{check_interval, stamp_at};
 pub use self::objects::{objects_below, set_storage_options};
@@ -87,6 +89,13 @@ mod objects {
         }
     }
 
+    /// An object at an address, to be read by ranges. `None` if the server does not send ranges.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn ranges_at(address: &Path) -> Result<Option<Arc<dyn ReadRanges>>> {
+        let file = RangeFile::open(RemoteObject::new(address)?, None)?;
+        Ok(file.map(|file| Arc::new(file) as Arc<dyn ReadRanges>))
+    }
+
     /// Opens a folder in object storage, whose manifest has the name `manifest`.
     ///
     /// # Errors
@@ -168,6 +177,11 @@ mod objects {
 
     pub(crate) fn ranges(end: ArchiveEnd, _: Vec<u8>) -> Result<Option<Arc<dyn ReadRanges>>> {
         match end {}
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn ranges_at(address: &Path) -> Result<Option<Arc<dyn ReadRanges>>> {
+        refused(address)
     }
 
     /// A program without the feature `remote` has no folder at an address.

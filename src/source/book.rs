@@ -63,26 +63,36 @@ pub(super) fn read<E: From<Error>>(
     Ok(Summary { book: found, ..Summary::default() })
 }
 
-/// Builds the record of a position: `bm` has the moves that the book may play, comments have all
-/// moves with their weights. Returns the number of illegal entries too.
+/// Builds the record of a position: `bm` has the moves that the book may play, `pm` the heaviest of several, and
+/// comments have all moves with their weights. Returns the number of illegal entries too.
 fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
     let mut record = EpdRecord::new(found.position);
     let Ok(playable) = Playable::new(&found.position) else {
         return (record, found.entries.len() as u64);
     };
     let mut best = Vec::new();
+    let mut heaviest = 0;
+    let mut main = None;
     let mut weights = Comments::default();
     let mut illegal = 0;
     for entry in found.entries {
         match entry.mv.legal_in(&playable) {
             Some(mv) => {
+                let operand = Operand::Move { mv, san: san::format(&playable, mv) };
+                if entry.weight > heaviest {
+                    heaviest = entry.weight;
+                    main = Some(operand.clone());
+                }
                 if entry.weight > 0 {
-                    best.push(Operand::Move { mv, san: san::format(&playable, mv) });
+                    best.push(operand);
                 }
                 weights.push(&weight_of(entry, &playable, mv));
             }
             None => illegal += u64::from(entry.mv != BookMove::NONE),
         }
+    }
+    if let (Some(main), [_, _, ..]) = (main, &best[..]) {
+        record.set(Operation { opcode: Opcode::PM, operands: vec![main] });
     }
     if !best.is_empty() {
         record.set(Operation { opcode: Opcode::BM, operands: best });

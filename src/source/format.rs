@@ -305,7 +305,6 @@ impl FileFormat {
     /// # Errors
     /// The mismatch, and a suffix that fits.
     pub fn check_name(self, path: &Path) -> Result<()> {
-        let Some(suffix) = known_suffix(path) else { return refuse_misspelt(path) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
         let is_read_in_place =
             matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
@@ -314,16 +313,19 @@ impl FileFormat {
         let fits = |named: FileFormat| {
             self.suffix() == named.suffix() || is_lines(self) && is_lines(named)
         };
-        let wrong = if !named.is_some_and(fits) {
-            let name = named.map_or_else(
-                || format!("has the suffix .{suffix}"),
-                |named| format!("is the name of {}", named.description()),
-            );
-            format!("{name}, and what is to be written is {what}")
-        } else if is_read_in_place && Compression::from_name(path) != Compression::None {
-            format!("would be compressed, but {what} is read in place and cannot be compressed")
-        } else {
-            return Ok(());
+        let wrong = match known_suffix(path) {
+            Some(suffix) if !named.is_some_and(fits) => {
+                let name = named.map_or_else(
+                    || format!("has the suffix .{suffix}"),
+                    |named| format!("is the name of {}", named.description()),
+                );
+                format!("{name}, and what is to be written is {what}")
+            }
+            _ if is_read_in_place && Compression::from_name(path) != Compression::None => {
+                format!("would be compressed, but {what} is read in place and cannot be compressed")
+            }
+            Some(_) => return Ok(()),
+            None => return refuse_misspelt(path),
         };
         let suffix = self.suffix();
         Err(Error::new(format!("{} {wrong}: give it the suffix .{suffix}", name_of(path))))

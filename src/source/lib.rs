@@ -55,6 +55,8 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_bytes;
+#[cfg(feature = "parquet")]
 mod parquet_check;
 #[cfg(feature = "parquet")]
 mod parquet_columns;

@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -30,6 +30,7 @@ use super::item::GameCounter;
 use super::local::Local;
 use super::options::SourceOptions;
 use super::output::Output;
+use super::parquet_bytes::{ParquetBytes, PlacedReader};
 use super::parquet_check::{CREATED_BY, CheckedWriter, FileChecks};
 use super::table_text::{Shape, TextWriter};
 use crate::arrow::{
@@ -72,7 +73,7 @@ pub(super) fn open(path: &Path, input: Input, options: &SourceOptions) -> Result
 /// has no such checks.
 fn verify(local: &Local) -> Result<()> {
     let verified = guarded(|| {
-        let file = open_file(local)?;
+        let file = ParquetBytes::of_file(local.path())?;
         let metadata = ArrowReaderMetadata::load(&file, reader_options()).map_err(damaged)?;
         match FileChecks::read(&file, metadata.metadata())? {
             Some(checks) => checks.verify_all(&file, metadata.metadata()),
@@ -80,14 +81,6 @@ fn verify(local: &Local) -> Result<()> {
         }
     });
     verified.map_err(|error| error.in_source(local.name()))
-}
-
-fn open_file(local: &Local) -> Result<File> {
-    File::open(local.path()).map_err(cannot_open)
-}
-
-pub(super) fn cannot_open(error: io::Error) -> Error {
-    Error::new("cannot read").because(error)
 }
 
 pub(super) fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -135,7 +128,7 @@ struct Rows {
 impl Rows {
     fn open(local: &Local, options: &SourceOptions) -> Result<Rows> {
         guarded(|| {
-            let file = open_file(local)?;
+            let file = ParquetBytes::of_file(local.path())?;
             let loaded = ArrowReaderMetadata::load(&file, reader_options()).map_err(damaged)?;
             let checks = FileChecks::read(&file, loaded.metadata())?;
             let shape = Shape::of(loaded.schema())?;
@@ -238,7 +231,7 @@ impl Rows {
         let group = metadata.row_group(self.group);
         if let Some(checks) = &self.checks {
             for &leaf in &self.leaves {
-                checks.verify_chunk(&self.file.file, group, self.group, leaf)?;
+                checks.verify_chunk(&self.file.bytes, group, self.group, leaf)?;
             }
         }
         self.done = 0;
@@ -305,7 +298,7 @@ fn viewed(field: &Field) -> Field {
 /// The pages of a Parquet file, with a limit for the pages of a batch.
 #[derive(Clone)]
 pub(super) struct PageReader {
-    file: Arc<File>,
+    bytes: ParquetBytes,
     /// Maximum number of bytes of the pages that are read for a batch.
     max_bytes: u64,
     /// Bytes of the pages that were read for the batch.
@@ -316,9 +309,9 @@ pub(super) struct PageReader {
 }
 
 impl PageReader {
-    pub(super) fn new(file: File, memory_bytes: u64) -> PageReader {
+    pub(super) fn new(bytes: ParquetBytes, memory_bytes: u64) -> PageReader {
         PageReader {
-            file: Arc::new(file),
+            bytes,
             max_bytes: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
             read: Arc::default(),
             is_over: Arc::default(),
@@ -539,37 +532,25 @@ impl Kind {
 
 impl Length for PageReader {
     fn len(&self) -> u64 {
-        Length::len(&*self.file)
+        self.bytes.size()
     }
 }
 
 impl ChunkReader for PageReader {
-    type T = BufReader<File>;
+    type T = BufReader<PlacedReader>;
 
     /// The reader of pages calls this for the header of each page, before it reads and decompresses the page. If
     /// it looked at the header alone, as at the end of each page of a list, it calls this again for the content.
-    fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<File>> {
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(start))?;
-        let mut input = BufReader::with_capacity(1 << 10, file);
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
         if !self.contents().remove(&start) {
-            let header = HeaderReader { input: input.by_ref().take(MAX_HEADER), len: 0 }.header();
-            self.count_page(start, header)?;
-            input.seek(SeekFrom::Start(start))?;
+            let input = self.bytes.get_read(start)?.take(MAX_HEADER);
+            self.count_page(start, HeaderReader { input, len: 0 }.header())?;
         }
-        Ok(input)
+        self.bytes.get_read(start)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        // The length is from the file, so memory grows only with the bytes that are there.
-        let mut bytes = Vec::new();
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(start))?;
-        file.take(length as u64).read_to_end(&mut bytes)?;
-        if bytes.len() != length {
-            return Err(ParquetError::EOF(format!("expected {length} bytes at {start}")));
-        }
-        Ok(bytes.into())
+        self.bytes.get_bytes(start, length)
     }
 }
 
@@ -769,14 +750,16 @@ fn losses_of_table(game: &Game) -> GameLosses {
     for element in game.elements() {
         match element {
             Element::VariationBegin => {
-                losses.variations += u64::from(depth == 0);
+                losses.variations += 1;
                 depth += 1;
             }
             Element::VariationEnd => depth -= 1,
-            _ if depth > 0 => {}
             Element::Nag(_) => losses.nags += 1,
             Element::Escape(_) => losses.escapes += 1,
-            Element::Comment(comment) => losses.comments += u64::from(!is_in_columns(comment)),
+            // The columns of clocks and evaluations are those of the main line.
+            Element::Comment(comment) => {
+                losses.comments += u64::from(depth > 0 || !is_in_columns(comment));
+            }
             Element::Move(_) | Element::NullMove => {}
         }
     }

@@ -9,12 +9,13 @@
 //!
 //! The check of the footer is made with zeros in place of its own digits.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
+use std::ops::Range;
 
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::output::Output;
+use super::parquet_bytes::{ParquetBytes, cannot_read};
 use epdb_chess::error::{Error, Result};
 
 /// The name of the writer in a file, which shows that the file has checks. Other programs keep the metadata
@@ -152,18 +153,19 @@ pub(super) struct FileChecks {
 
 impl FileChecks {
     /// Reads the checks of a file, and checks the footer; `None` for a file of another program.
-    pub(super) fn read(file: &File, metadata: &ParquetMetaData) -> Result<Option<FileChecks>> {
+    pub(super) fn read(
+        file: &ParquetBytes,
+        metadata: &ParquetMetaData,
+    ) -> Result<Option<FileChecks>> {
         let facts = metadata.file_metadata();
         if !facts.created_by().is_some_and(|writer| writer.starts_with(WRITER)) {
             return Ok(None);
         }
         let broken = || Error::new("the footer of the Parquet file is damaged: its check differs");
-        let size = file.metadata().map_err(cannot_read)?.len();
-        let mut end = [0; END];
-        read_at(file, size.saturating_sub(END as u64), &mut end)?;
+        let size = file.size();
+        let end = file.read(&(size.saturating_sub(END as u64)..size)).map_err(cannot_read)?;
         let start = footer_start(&end, size).ok_or_else(broken)?;
-        let mut footer = vec![0; usize::try_from(size - start).map_err(|_| broken())?];
-        read_at(file, start, &mut footer)?;
+        let mut footer = file.read(&(start..size)).map_err(cannot_read)?;
         let place = check_place(&footer).ok_or_else(broken)?;
         let written = |footer: &[u8], at: usize| {
             let text = std::str::from_utf8(&footer[at..at + DIGITS]).ok()?;
@@ -190,7 +192,7 @@ impl FileChecks {
     /// Checks a column chunk of a row group.
     pub(super) fn verify_chunk(
         &self,
-        file: &File,
+        file: &ParquetBytes,
         group: &RowGroupMetaData,
         number: usize,
         column: usize,
@@ -209,7 +211,7 @@ impl FileChecks {
     }
 
     /// Checks all column chunks, and all other bytes.
-    pub(super) fn verify_all(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
+    pub(super) fn verify_all(&self, file: &ParquetBytes, metadata: &ParquetMetaData) -> Result<()> {
         for (number, group) in metadata.row_groups().iter().enumerate() {
             for column in 0..self.columns {
                 self.verify_chunk(file, group, number, column)?;
@@ -219,15 +221,24 @@ impl FileChecks {
     }
 
     /// Checks all bytes that are in no column chunk: the indexes and the bloom filters.
-    pub(super) fn verify_others(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
+    pub(super) fn verify_others(
+        &self,
+        file: &ParquetBytes,
+        metadata: &ParquetMetaData,
+    ) -> Result<()> {
+        let mut ranges = Vec::new();
         let mut at = 0;
-        let mut others = 0;
         for chunk in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
             let (start, length) = chunk.byte_range();
-            others = check_of(file, at, start, others)?;
+            if at < start {
+                ranges.push(at..start);
+            }
             at = start.saturating_add(length);
         }
-        if holds(check_of(file, at, self.footer, others)?, self.others) {
+        ranges.push(at..self.footer);
+        file.prefetch(&ranges)?;
+        let append = |others, range: &Range<u64>| check_of(file, range.start, range.end, others);
+        if holds(ranges.iter().try_fold(0, append)?, self.others) {
             return Ok(());
         }
         Err(Error::new(
@@ -242,9 +253,8 @@ fn holds(found: u32, expected: u32) -> bool {
 }
 
 /// The check of a range of bytes, continued from the check of bytes before them.
-fn check_of(mut file: &File, start: u64, end: u64, before: u32) -> Result<u32> {
-    file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
-    let mut bytes = file.take(end.saturating_sub(start));
+fn check_of(file: &ParquetBytes, start: u64, end: u64, before: u32) -> Result<u32> {
+    let mut bytes = file.reader_at(start).take(end.saturating_sub(start));
     let mut buffer = vec![0; 64 << 10];
     let mut check = before;
     loop {
@@ -253,13 +263,4 @@ fn check_of(mut file: &File, start: u64, end: u64, before: u32) -> Result<u32> {
             length => check = crc32c::crc32c_append(check, &buffer[..length]),
         }
     }
-}
-
-fn read_at(mut file: &File, start: u64, bytes: &mut [u8]) -> Result<()> {
-    file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
-    file.read_exact(bytes).map_err(cannot_read)
-}
-
-fn cannot_read(error: io::Error) -> Error {
-    Error::new("cannot read the Parquet file").because(error)
 }

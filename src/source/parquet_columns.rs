@@ -1,10 +1,8 @@
 //! Columns of Parquet files that epdb wrote. No record is built: only the columns that are asked for are read
 //! and checked, and only the row groups that may have rows for a filter.
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -17,9 +15,12 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 
+use super::address::{is_address, without_query};
+use super::delta::name_of;
 use super::format::FileFormat;
 use super::options::SourceOptions;
-use super::parquet::{PageReader, cannot_open, damaged, guarded, reader_options, view_in_metadata};
+use super::parquet::{PageReader, damaged, guarded, reader_options, view_in_metadata};
+use super::parquet_bytes::{ParquetBytes, cannot_read};
 use super::parquet_check::FileChecks;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::text::{ParseOptions, ScoreView};
@@ -27,7 +28,7 @@ use epdb_chess::text::{ParseOptions, ScoreView};
 /// A Parquet file that epdb wrote.
 #[derive(Debug)]
 pub struct ColumnFile {
-    path: PathBuf,
+    bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
     checks: FileChecks,
     /// Whether the bloom filters are as they were written; looked at with the first of them.
@@ -36,12 +37,16 @@ pub struct ColumnFile {
     memory_bytes: u64,
 }
 
+/// The last bytes of a Parquet file.
+const MAGIC: &[u8] = b"PAR1";
+
 /// Decides which rows of a batch are wanted.
 pub type RowTest = Box<dyn FnMut(&RecordBatch) -> Result<BooleanArray> + Send>;
 
 impl ColumnFile {
-    /// Opens a file; `None` if it is not a Parquet file that epdb wrote, if it has other columns than the
-    /// table `all`, or if the options change how its records are read. Batches have the types of `all`.
+    /// Opens a file or an address; `None` if it is not a Parquet file that epdb wrote, if it has other columns than
+    /// the table `all`, if the options change how its records are read, or if its server does not send ranges.
+    /// Batches have the types of `all`. An address is asked only if its name ends with `.parquet`.
     ///
     /// # Errors
     /// The file cannot be read, or its footer is damaged.
@@ -51,21 +56,26 @@ impl ColumnFile {
             && options.max_line.is_none()
             && !options.deny_warnings
             && !options.check_all;
-        if !is_plain || !path.is_file() {
+        let may_be_parquet = if is_address(path) {
+            FileFormat::from_name(without_query(path)).is_some_and(FileFormat::is_parquet)
+        } else {
+            path.is_file()
+        };
+        if !is_plain || !may_be_parquet {
             return Ok(None);
         }
         let opened = guarded(|| ColumnFile::try_open(path, all, options.memory_bytes));
-        opened.map_err(|error| error.in_source(path.display().to_string()))
+        opened.map_err(|error| error.in_source(name_of(path)))
     }
 
     fn try_open(path: &Path, all: &Schema, memory_bytes: usize) -> Result<Option<ColumnFile>> {
-        let mut file = File::open(path).map_err(cannot_open)?;
-        let mut head = [0; 4];
-        if file.read_exact(&mut head).is_err() || head != *b"PAR1" {
+        let Some(bytes) = ParquetBytes::open(path)? else { return Ok(None) };
+        let end = bytes.size().saturating_sub(MAGIC.len() as u64)..bytes.size();
+        if bytes.read(&end).map_err(cannot_read)? != MAGIC {
             return Ok(None);
         }
-        let loaded = ArrowReaderMetadata::load(&file, reader_options()).map_err(damaged)?;
-        let Some(checks) = FileChecks::read(&file, loaded.metadata())? else { return Ok(None) };
+        let loaded = ArrowReaderMetadata::load(&bytes, reader_options()).map_err(damaged)?;
+        let Some(checks) = FileChecks::read(&bytes, loaded.metadata())? else { return Ok(None) };
         let mut fields = Vec::new();
         for field in loaded.schema().fields() {
             let Ok(known) = all.field_with_name(field.name()) else { return Ok(None) };
@@ -77,7 +87,7 @@ impl ColumnFile {
         // A file of an older version may have other types.
         let Ok(metadata) = metadata else { return Ok(None) };
         Ok(Some(ColumnFile {
-            path: path.to_path_buf(),
+            bytes,
             metadata,
             checks,
             has_sound_filters: OnceLock::new(),
@@ -154,14 +164,15 @@ impl ColumnFile {
         if !is_wide || self.group(group).column(leaf).bloom_filter_offset().is_none() {
             return None;
         }
-        let file = File::open(&self.path).ok()?;
         // A filter that is damaged could hide a value.
-        let is_sound = || self.checks.verify_others(&file, self.metadata.metadata()).is_ok();
+        let is_sound = || self.checks.verify_others(&self.bytes, self.metadata.metadata()).is_ok();
         if !*self.has_sound_filters.get_or_init(is_sound) {
             return None;
         }
-        let reader =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.bytes.clone(),
+            self.metadata.clone(),
+        );
         let filter =
             guarded(|| reader.get_row_group_column_bloom_filter(group, leaf).map_err(damaged));
         Some(filter.ok()??.check(&(value as i64)))
@@ -212,8 +223,6 @@ impl ColumnFile {
         filter: Option<(&[usize], RowTest)>,
         batch_rows: usize,
     ) -> Result<ColumnReader> {
-        // Each reader has a file of its own, because readers on several threads would move its place.
-        let file = File::open(&self.path).map_err(cannot_open)?;
         let descriptor = self.metadata.parquet_schema();
         let mask = |roots: &[usize]| ProjectionMask::roots(descriptor, roots.iter().copied());
         let output = mask(columns);
@@ -223,10 +232,15 @@ impl ColumnFile {
                 || tested.as_ref().is_some_and(|tested| tested.leaf_included(*leaf))
         };
         let leaves: Vec<usize> = (0..descriptor.num_columns()).filter(is_read).collect();
+        let range_of = |leaf: &usize| {
+            let (start, length) = self.group(group).column(*leaf).byte_range();
+            start..start.saturating_add(length)
+        };
+        self.bytes.prefetch(&leaves.iter().map(range_of).collect::<Vec<_>>())?;
         for &leaf in &leaves {
-            self.checks.verify_chunk(&file, self.group(group), group, leaf)?;
+            self.checks.verify_chunk(&self.bytes, self.group(group), group, leaf)?;
         }
-        let pages = PageReader::new(file, self.memory_bytes);
+        let pages = PageReader::new(self.bytes.clone(), self.memory_bytes);
         let rows = pages.begin_group(self.group(group), &leaves, batch_rows).map_err(Error::new)?;
         let mut reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
             pages.clone(),

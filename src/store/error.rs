@@ -154,7 +154,7 @@ pub enum StoreError {
     /// damaged.
     #[error(
         "{path}: records of the interrupted import of {source_name} wait in runs, which cannot be \
-         read ({what}); restart that import to read {source_name} from its beginning",
+         read ({what}): import {source_name} again with --restart, which reads it from its beginning",
         path = path.display()
     )]
     RunsLost {

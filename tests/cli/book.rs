@@ -491,9 +491,32 @@ fn the_tree_of_a_book_for_one_side_has_all_its_moves() {
     assert!(text.replace('\n', " ").contains(tree), "{text}");
     scratch.run(&["convert", "w.bin", "w.epd"]);
     let lines = scratch.text("w.epd");
-    scratch.write("w.epd", lines + "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n");
+    let others = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n8/8/8/4k3/8/1K6/8/8 b - - pv Kd5;\n";
+    scratch.write("w.epd", lines + others);
     let done = scratch.run(&["convert", "w.epd", "t.pgn", "--tree"]);
-    assert!(done.err.contains("1 position with moves cannot be reached"), "{}", done.err);
+    for note in [
+        "2 positions that moves do not reach from the start left out",
+        "1 other operation left out",
+    ] {
+        assert!(done.err.contains(note), "{}", done.err);
+    }
+}
+
+/// The heaviest move of a book stays the first one, also by way of text.
+#[test]
+fn the_heaviest_move_of_a_book_stays_the_main_one() {
+    let entries = [entry("", "g1f3", 7), entry("", "a2a4", 2), entry("", "e2e4", 5)];
+    let scratch = Scratch::with("w.bin", book(&entries));
+    scratch.run(&["convert", "w.bin", "w.epd"]);
+    let line = "bm Nf3 a4 e4; c0 \"Nf3 7, a4 2, e4 5\"; pm Nf3;\n";
+    assert!(scratch.text("w.epd").ends_with(line), "{}", scratch.text("w.epd"));
+    let one = scratch.run(&["convert", "w.bin", "t.pgn", "--tree"]);
+    assert_eq!(one.status, 0, "{}", one.err);
+    assert!(scratch.text("t.pgn").contains("1. Nf3 (1. a4) (1. e4)"), "{}", scratch.text("t.pgn"));
+    let again = ["book", "make", "--repertoire", "w.epd", "--side", "white", "-o", "b.bin"];
+    assert_eq!(scratch.run(&again).status, 0);
+    let list = scratch.run(&["convert", "b.bin", "-", "--to", "epd"]).out;
+    assert!(list.contains("c0 \"Nf3 "), "{list}");
 }
 
 #[test]

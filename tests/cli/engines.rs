@@ -498,6 +498,11 @@ fn a_journal_continues_only_its_own_run() {
         assert!(other.status == 2 && other.err.contains(&text), "{}", other.err);
         assert_eq!(scratch.text("o.epd"), finished);
     }
+    // The arguments of the program are a part of the engine.
+    let engine = format!("{} arg=more", engine());
+    let other =
+        scratch.run(&[&["analyze", "--engine", &engine], &call[1..], &["--resume"]].concat());
+    assert!(other.status == 2 && other.err.contains("or arguments of it"), "{}", other.err);
     scratch.write("script", "go: bestmove a1a1\n");
     assert_eq!(run(&scratch, &[&call[..5], &["f.epd"]].concat()).status, 1);
     let failed = run(&scratch, &[&call[..5], &["f.epd", "--resume"]].concat());

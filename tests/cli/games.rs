@@ -228,6 +228,11 @@ fn tfgg_writes_the_reduced_export_format() {
     assert!(done.out.contains("[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n"), "{}", done.out);
     assert!(done.err.contains("1 tag left out") && done.err.contains("1 variation left out"));
     assert_eq!(scratch.run(&["convert", "g.pgn", "-", "--to", "pgn", "--reduced"]).out, done.out);
+    // What is within variations counts too.
+    scratch.write("v.pgn", "1. e4 {a} (1. d4 $1 {b} (1. c4 {c}) 1... d5 $2) 1... e5 *\n");
+    let done = scratch.run(&["convert", "v.pgn", "w.pgn", "--reduced"]);
+    let losses = "epdb: 3 comments left out\nepdb: 2 NAGs left out\nepdb: 2 variations left out\n";
+    assert!(done.err.ends_with(losses), "{}", done.err);
 }
 
 #[test]

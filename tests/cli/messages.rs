@@ -247,6 +247,7 @@ fn records_without_what_a_command_needs_say_so() {
     let done = scratch.run(&["report", "a.epd"]);
     assert_eq!(done.status, 0);
     assert!(done.err.contains("a.epd has no answers (pm): `epdb solve a.epd"), "{}", done.err);
+    assert!(done.out.contains("answers none of its 1 problems"), "{}", done.out);
     scratch.write("b.epd", line.replace("bm e4;", "bm e4; pm e4;"));
     assert_eq!(scratch.run(&["report", "b.epd"]).err, "");
 }

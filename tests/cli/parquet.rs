@@ -334,7 +334,7 @@ fn what_a_table_of_games_does_not_have_is_counted() {
         2. d4 {[%eval 0.1] book} *\n\n";
     let scratch = Scratch::with("a.pgn", game);
     for (schema, lines) in [
-        ("games", "epdb: 3 comments left out\nepdb: 1 NAG left out\nepdb: 1 variation left out\n"),
+        ("games", "epdb: 4 comments left out\nepdb: 1 NAG left out\nepdb: 2 variations left out\n"),
         ("lichess-games", "epdb: 3 tags left out\n"),
     ] {
         let done = scratch.run(&["convert", "--schema", schema, "a.pgn", "a.parquet"]);

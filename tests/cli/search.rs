@@ -186,6 +186,35 @@ fn totals_of_a_library_say_that_it_keeps_some_games_only() {
     }
 }
 
+/// A library has the results of next moves alone, so those of games that end in the position are not in its totals.
+#[test]
+fn games_that_end_in_a_position_are_named() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "kept.epa", "--keep-games", "3"]);
+    let line = "1. f3 e5 2. g4 Qh4";
+    for (source, games) in [("g.pgn", 1), ("kept.epa", 0)] {
+        let done = scratch.run(&["search", source, line, "--json"]);
+        let totals = objects(&done).pop().unwrap();
+        assert_eq!(totals["games"], games, "{source}");
+        assert_eq!(totals["counted"] == 1, games == 0, "{source}");
+        let note = "1 game without a next move, whose results a library does not have";
+        assert_eq!(done.err.contains(note), games == 0, "{}", done.err);
+    }
+}
+
+/// A position is one beside a folder of its name, too; `e4/` is the folder.
+#[test]
+fn a_folder_with_the_name_of_a_move_hides_no_position() {
+    let scratch = scratch();
+    std::fs::create_dir(scratch.path("e4")).unwrap();
+    scratch.write("e4/h.pgn", GAMES);
+    let done = scratch.run(&["search", "g.pgn", "e4", "e5"]);
+    assert!(done.status == 0 && done.err.contains("1 game reaches"), "{}", done.err);
+    assert_eq!(scratch.run(&["count", "e4"]).out, "3\n");
+    let both = scratch.run(&["search", "g.pgn", "e4/", "--where", "mate", "--json"]);
+    assert_eq!(objects(&both).pop().unwrap()["searched"], 6, "{}", both.err);
+}
+
 /// Names that differ in given names, accents or punctuation may be those of the player.
 #[test]
 fn other_names_of_a_player_and_copies_of_games_are_reported() {

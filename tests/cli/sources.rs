@@ -95,7 +95,7 @@ fn small_book() -> Vec<u8> {
 
 fn booked() -> String {
     format!(
-        "{START} bm d4 e4; c0 \"e4 300, d4 100, a3 0\";\n\
+        "{START} bm d4 e4; c0 \"e4 300, d4 100, a3 0\"; pm e4;\n\
          rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 bm e5; c0 \"e5 2 learn 7\";\n"
     )
 }
@@ -366,6 +366,16 @@ fn bad_lines_of_tables_of_evaluations_are_rejected() {
         assert_eq!((done.status, done.out.lines().count()), (1, 1), "{bad}: {}", done.err);
         assert!(done.err.contains(&format!("a.csv:3:{place}: error[{wanted}")), "{}", done.err);
     }
+    // A quotation mark, which EPD has not in strings, is not changed in silence.
+    let scratch = Scratch::with("q.csv", format!("fen,c0\n{START} 0 1,\"say \"\"hi\"\"\"\n"));
+    let done = scratch.run(&["normalize", "q.csv"]);
+    assert!(done.out.contains("c0 \"say 'hi'\";"), "{}", done.out);
+    assert!(done.err.contains("warning[W-LEN-ESCAPE]: a quotation mark in `c0`"), "{}", done.err);
+    // What `table` escapes between tabs comes back.
+    scratch.write("b.epd", format!("{START} c0 \"C:\\temp\\new\"; id \"1\";\n"));
+    scratch.run(&["table", "--columns", "epd,c0,id", "b.epd", "-o", "b.tsv"]);
+    assert!(scratch.text("b.tsv").contains("C:\\\\temp"), "{}", scratch.text("b.tsv"));
+    assert_eq!(scratch.run(&["normalize", "b.tsv"]).out, scratch.text("b.epd"));
     for (text, wanted) in [
         (format!("fen,ce\n{START} 0 1,32767\n"), "E-EPD-RANGE]: ce `32767`"),
         (format!("fen,ce\n{START} 0 1,+0.3\n"), "E-LINE-CSV]: ce `+0.3`: expected an integer"),

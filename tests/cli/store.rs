@@ -167,6 +167,14 @@ fn records_that_wait_are_reported_and_merged() {
         assert!(done.err.contains(&note), "{}", done.err);
     }
     assert_eq!(count(&scratch), "0");
+    // A copy without the file of runs says what it lacks.
+    std::fs::copy(scratch.path("s.epdb"), scratch.path("alone.epdb")).unwrap();
+    for command in ["count", "stats", "export"] {
+        let done = scratch.run(&[command, "alone.epdb"]);
+        assert!(done.err.contains("alone.epdb.runs: this file is missing"), "{}", done.err);
+    }
+    let zstd = scratch.run(&["pack", "a.epd", "-o", "a.zst"]);
+    assert!(zstd.status == 2 && zstd.err.contains("cannot be compressed"), "{}", zstd.err);
     assert_eq!(scratch.run(&["import", "s.epdb", "a.epd"]).status, 0);
     assert_eq!(count(&scratch), (waiting + 1).to_string());
     assert!(!scratch.path("s.epdb.runs").exists());

@@ -471,7 +471,7 @@ fn reduced_export_drops_and_counts() {
     let mut out = Vec::new();
     let losses = pgn::format(&game, &options, &mut out).unwrap();
     assert!(out.ends_with(b"[Result \"*\"]\n\n1. e4 e5 *\n\n"));
-    assert_eq!((losses.tags, losses.comments, losses.nags, losses.variations), (1, 2, 1, 2));
+    assert_eq!((losses.tags, losses.comments, losses.nags, losses.variations), (1, 3, 1, 3));
     let set_up = super::read_game(b"[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 5 39\"]\n\n1. e4 *");
     assert_eq!(pgn::format(&set_up, &options, &mut out).unwrap_err().code(), "E-PGN-SETUP");
 }

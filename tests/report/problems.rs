@@ -3,7 +3,7 @@
 use epdb_chess::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
 use epdb_chess::model::{EpdRecord, Opcode};
 use epdb_engine::report::{Axis, Effort, Points, Problem, Reading, Report, Theme};
-use epdb_library::run_file::RunFile;
+use epdb_library::run_file::{RunFile, RunLimit};
 
 use crate::{place, record, run, run_with};
 
@@ -70,7 +70,9 @@ fn mates_are_targets() {
         (illegal.verdict, illegal.defect.as_deref()),
         (Defective, Some("the position is illegal"))
     );
-    let searched = Reading { is_mate_search: true, ..Reading::default() };
+    let stated = Reading { is_mate_search: true, ..Reading::default() };
+    assert_eq!(Problem::new(&mate("id x;"), &place(1), &stated).verdict, Unscored);
+    let searched = Reading { has_mate_length: true, ..stated };
     assert_eq!(Problem::new(&mate("id x;"), &place(1), &searched).verdict, Missed);
     assert_eq!(problem("dm 3;").targets(), "dm 3");
     assert_eq!(problem("bm e4; dm 3;").targets(), "bm e4");
@@ -78,7 +80,7 @@ fn mates_are_targets() {
 
 #[test]
 fn old_answers_do_not_count_in_a_search_for_mates() {
-    let searched = Reading { is_mate_search: true, ..Reading::default() };
+    let searched = Reading { is_mate_search: true, has_mate_length: true, ..Reading::default() };
     let read = |operations: &str| Problem::new(&mate(operations), &place(1), &searched);
     for (operations, expected) in [
         ("acms 3; ce 32766; dm 1; pm Ra8#; pv Ra8#;", Solved),
@@ -106,6 +108,8 @@ fn points_stand_in_c0_or_in_c7_and_c8() {
     assert_eq!(points("bm e4; c0 \"from a game\"; pm e4;"), None);
     assert_eq!(points("bm e4; c0 \"elo=2000\"; pm e4;"), None);
     assert_eq!(points("bm e4; c7 \"e4 Nf3\"; c8 \"100\"; pm e4;"), None);
+    let short = problem("bm e4; c7 \"e4 Nf3\"; c8 \"100\"; pm e4;").wrong_points;
+    assert_eq!(short.as_deref(), Some("c7 has 2 moves, and c8 has points for 1"));
     let wrong = problem("bm e4; c0 \"e4=10, Qh5=3\"; pm e4;");
     assert_eq!((wrong.points, wrong.verdict), (None, Solved));
     assert!(wrong.wrong_points.unwrap().contains("`Qh5`"));
@@ -183,9 +187,13 @@ fn a_run_is_counted() {
 fn nothing_scored_is_no_share() {
     let nothing = run("a", &["id x;"]).counts();
     assert_eq!((nothing.share(), nothing.interval()), (None, None));
-    let facts = RunFile { verb: Some("mate".into()), ..RunFile::default() };
-    let searched = run_with("a", &["id x;"], Some(facts)).counts();
-    assert_eq!((searched.scored(), searched.missed), (1, 1));
+    // A record that states no mate is a problem only if the search had a length for it.
+    for (mate, missed) in [(None, 0), (Some(3), 1)] {
+        let limit = RunLimit { mate, ..RunLimit::default() };
+        let facts = RunFile { verb: Some("mate".into()), limit, ..RunFile::default() };
+        let searched = run_with("a", &["id x;"], Some(facts)).counts();
+        assert_eq!((searched.scored(), searched.missed), (missed, missed));
+    }
 }
 
 #[test]

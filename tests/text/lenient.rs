@@ -118,6 +118,17 @@ fn joined_at(column: usize) -> (&'static str, usize) {
     ("W-LEN-DETACHED", column)
 }
 
+/// `bm #2; O-O;` says that castling is a part of the mate, not that it is the move.
+#[test]
+fn a_label_after_a_mate_is_no_move() {
+    let castles = "6k1/8/8/8/8/8/8/R3K2R w KQ -";
+    check(
+        &format!("{castles} bm #2; O-O-O;"),
+        &format!("{castles} bm #2; noop \"O-O-O\";"),
+        &[("W-LEN-OPCODE", 37)],
+    );
+}
+
 /// Moves with semicolons between them.
 #[test]
 fn moves_after_moves_are_joined() {
@@ -269,6 +280,8 @@ fn long_lines_are_kept() {
 fn invalid_positions_are_rejected_with_a_suggestion() {
     let fen = |turn: &str| S.replace(" w KQkq -", turn);
     rejected("hehe;ad", "E-EPD-FIELDS", 1, "1 of the four");
+    let glued = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\"; 8/8/8/4k3/8/1K6/8/8 w - - id \"b\";";
+    rejected(glued, "E-EPD-OPCODE", 35, "a line end is missing before it");
     rejected("r3k3/pQ3prp/8/8/8/8/8/8 ; ", "E-EPD-FIELDS", 1, "2 of the four");
     rejected(&fen(" w KQkq bm"), "E-FEN-EP", 52, "field missing");
     rejected("a8/Q e1/Q 4 Qd5+ Kb4", "E-FEN-RANKS", 1, "2 ranks");

@@ -226,7 +226,7 @@ fn note_unreached(lines: &Repertoire, root: &Position, is_chosen: bool) {
         if unreached > 0 {
             let positions = many(unreached as u64, "position");
             note!(
-                "epdb: {positions} with moves cannot be reached from the start: --root names another root"
+                "epdb: {positions} that moves do not reach from the start left out: --root names another root"
             );
         }
     }
@@ -255,6 +255,8 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     let trees = if *chapters {
         let read = repertoire::read_chapters;
         let chapters = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+        let others = chapters.all().map(|(_, chapter)| chapter.lines.other_operations()).sum();
+        repertoire::note_other_operations(others);
         chapters.all().map(|(_, chapter)| chapter.tree(&options)).collect::<Result<_, _>>()?
     } else {
         let read = repertoire::read;
@@ -263,6 +265,7 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
             lines.add_replies(&root)?;
         }
         note_unreached(&lines, &root, args.tree.root.is_some());
+        repertoire::note_other_operations(lines.other_operations());
         vec![lines.tree(&root, &options)?]
     };
     let mut output = GameOutput::open(Some(&args.output), format)?;

@@ -62,8 +62,8 @@ pub(crate) struct Args {
     /// Omit the position index: 1 to 2 bytes less a record, but lookups read the whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records by position: faster lookups at level fast, smaller archives of books and
-    /// suites at level default, but larger ones of games
+    /// Sort the records by position: faster lookups at level fast, and at level default smaller archives of
+    /// books, but larger ones of games and of most suites
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
     /// Also store everything else of the files: spelling, comments, whole games, and rejects, which are

@@ -40,7 +40,7 @@ use epdb_source::{FileFormat, GameFormat};
 /// With --by, there is one file for each value of a field (see `epdb help where`). In PATTERN, %s
 /// stands for the value, or for _ if a record lacks the field or has an empty text. With several fields, there
 /// is one %s per field, and one file for each combination of values. In file names, dates are YYYY with --by year, YYYYMM
-/// with --by month, and YYYYMMDD with --by day. Each ? of a date becomes 0. Records keep their order. Missing
+/// with --by month, and YYYYMMDD with --by day. Each ? of a date, and of a game without one, becomes 0. Records keep their order. Missing
 /// folders are created.
 ///
 /// Games are split as whole games, unless PATTERN ends in .epd or another suffix of records, or with
@@ -129,7 +129,9 @@ impl Names {
     fn parse(pattern: &str) -> Result<Names, String> {
         let pieces: Vec<String> = pattern.split("%s").map(str::to_owned).collect();
         match pieces.len() {
-            1 => Numbering::parse(pattern).map(Names::Numbers),
+            1 => Numbering::parse(pattern)
+                .map(Names::Numbers)
+                .map_err(|wrong| format!("{wrong}; with --by, one %s for each field")),
             _ if pieces.iter().any(|piece| piece.contains('%')) => {
                 Err(format!("`{pattern}` has a % that is not %s"))
             }

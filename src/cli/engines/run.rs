@@ -142,7 +142,7 @@ fn report_complete(engine: &str, output: Option<&Path>, failed: u64) -> Outcome 
     match failed {
         0 => note!("epdb: {engine}: {output} is complete"),
         _ => note!(
-            "epdb: {engine}: {output} is complete, with {}: a run without --resume searches all again",
+            "epdb: {engine}: {output} is complete, with {}: --where 'has(run_error)' searches these again, a run without --resume all",
             many(failed, "failure")
         ),
     }

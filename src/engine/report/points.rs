@@ -9,17 +9,23 @@ use epdb_chess::text::{Profile, san};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PointTable(Vec<(Move, u32)>);
 
-/// The error for a table with a move that is not legal in the position.
+/// The reason why points cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the points name the move `{0}`, which is not legal here")]
-pub struct WrongMove(String);
+pub enum WrongPoints {
+    /// A move is not legal in the position.
+    #[error("the points name the move `{0}`, which is not legal here")]
+    Move(String),
+    /// The lists have different lengths.
+    #[error("c7 has {0} moves, and c8 has points for {1}")]
+    Lengths(usize, usize),
+}
 
 impl PointTable {
     /// The table of a record; `None` if the record has no table.
     ///
     /// # Errors
-    /// [`WrongMove`] if some moves of the table are legal and others are not. A comment without a
-    /// legal move is not a table.
+    /// [`WrongPoints`] if some moves of the table are legal and others are not, or if there are more or fewer points
+    /// than moves. A comment without a legal move is not a table.
     ///
     /// ```
     /// use epdb_engine::report::points::PointTable;
@@ -29,23 +35,25 @@ impl PointTable {
     /// assert_eq!(table.max(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn parse(record: &EpdRecord) -> Result<Option<PointTable>, WrongMove> {
+    pub fn parse(record: &EpdRecord) -> Result<Option<PointTable>, WrongPoints> {
         let text = |opcode| {
             let text = record.text_of(opcode)?;
             Some(String::from_utf8_lossy(&text).into_owned())
         };
-        let in_lists = text(Opcode::C7).zip(text(Opcode::C8));
-        let in_lists = in_lists.and_then(|(moves, values)| from_lists(&moves, &values));
-        let Some(entries) = in_lists.or_else(|| from_pairs(&text(Opcode::C0)?)) else {
+        let lists = text(Opcode::C7).zip(text(Opcode::C8));
+        let lists = lists.and_then(|(moves, values)| from_lists(&moves, &values));
+        let Some((moves, values)) = lists.or_else(|| from_pairs(&text(Opcode::C0)?)) else {
             return Ok(None);
         };
         let Ok(playable) = Playable::new(record.position()) else { return Ok(None) };
         let mut table = Vec::new();
-        let mut wrong = None;
-        for (text, value) in entries {
+        let lengths = (moves.len(), values.len());
+        let mut wrong =
+            (lengths.0 != lengths.1).then_some(WrongPoints::Lengths(lengths.0, lengths.1));
+        for (text, value) in moves.into_iter().zip(values) {
             match san::parse(&playable, text.as_bytes(), Profile::Lenient) {
                 Ok(read) => table.push((read.mv, value)),
-                Err(_) => wrong = wrong.or(Some(WrongMove(text))),
+                Err(_) => wrong = wrong.or(Some(WrongPoints::Move(text))),
             }
         }
         if table.is_empty() {
@@ -68,24 +76,21 @@ impl PointTable {
     }
 }
 
-type Entries = Vec<(String, u32)>;
+/// The moves and the points of a table.
+type Lists = (Vec<String>, Vec<u32>);
 
 /// Reads a list of moves and a list of their points, such as `f5 Be5+` and `10 2`.
-fn from_lists(moves: &str, values: &str) -> Option<Entries> {
-    let moves: Vec<&str> = moves.split_whitespace().collect();
-    let values: Vec<u32> =
-        values.split_whitespace().map(|it| it.parse().ok()).collect::<Option<_>>()?;
-    if moves.is_empty() || moves.len() != values.len() {
-        return None;
-    }
-    Some(moves.into_iter().map(String::from).zip(values).collect())
+fn from_lists(moves: &str, values: &str) -> Option<Lists> {
+    let moves: Vec<String> = moves.split_whitespace().map(String::from).collect();
+    let values: Option<Vec<u32>> = values.split_whitespace().map(|it| it.parse().ok()).collect();
+    values.filter(|_| !moves.is_empty()).map(|values| (moves, values))
 }
 
 /// Reads pairs such as `f5=10, Be5+=2`. A promotion has one more `=`.
-fn from_pairs(text: &str) -> Option<Entries> {
+fn from_pairs(text: &str) -> Option<Lists> {
     let entry = |part: &str| {
         let (mv, value) = part.trim().rsplit_once('=')?;
-        Some((mv.trim().to_string(), value.trim().parse().ok()?))
+        Some((mv.trim().to_string(), value.trim().parse::<u32>().ok()?))
     };
     text.trim_end_matches([',', ' ']).split(',').map(entry).collect()
 }

@@ -22,11 +22,13 @@ pub struct Reading {
     /// Whether the run searched for mates. In such a run, a record with `acms` has a mate that was
     /// found. Other records have no answer, even if an earlier run left one.
     pub is_mate_search: bool,
+    /// Whether such a run had a number of moves for records that state none. Otherwise it left these records out.
+    pub has_mate_length: bool,
 }
 
 impl Default for Reading {
     fn default() -> Reading {
-        Reading { theme: Opcode::ID, is_mate_search: false }
+        Reading { theme: Opcode::ID, is_mate_search: false, has_mate_length: false }
     }
 }
 
@@ -284,7 +286,7 @@ fn has_no_moves(record: &EpdRecord) -> bool {
 /// targets is defective if no game can be played from its position.
 fn judge(record: &EpdRecord, playable: Option<&Playable>, reading: &Reading) -> Verdict {
     let verdict = match verdict(record) {
-        Verdict::Unscored => mate_verdict(record, reading.is_mate_search),
+        Verdict::Unscored => mate_verdict(record, reading.has_mate_length),
         verdict => verdict,
     };
     match playable {
@@ -303,11 +305,11 @@ fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     format!("{} is not legal here", wrong.join(" "))
 }
 
-/// The verdict on the search for a mate in at most `dm` moves. A mate search writes `dm` into a
-/// record only if it finds a mate. So a record without `dm` is missed.
-fn mate_verdict(record: &EpdRecord, is_mate_search: bool) -> Verdict {
+/// The verdict on the search for a mate in at most `dm` moves. A search with a length for all records writes `dm`
+/// into a record only if it finds a mate. So a record without `dm` is missed.
+fn mate_verdict(record: &EpdRecord, has_length: bool) -> Verdict {
     match record.integer(Opcode::DM) {
-        None if !is_mate_search => Verdict::Unscored,
+        None if !has_length => Verdict::Unscored,
         Some(moves) if finds_mate(record, moves) => Verdict::Solved,
         _ => Verdict::Missed,
     }

@@ -169,7 +169,10 @@ impl Run {
     ) -> Result<()> {
         let facts = self.outputs.get(output).and_then(|output| output.facts.as_ref());
         let verb = facts.and_then(|facts| facts.verb.as_deref());
-        let reading = Reading { theme: self.theme, is_mate_search: verb == Some("mate") };
+        let is_mate_search = verb == Some("mate");
+        let has_mate_length =
+            is_mate_search && facts.is_some_and(|facts| facts.limit.mate.is_some());
+        let reading = Reading { theme: self.theme, is_mate_search, has_mate_length };
         let problem = Problem::new(record, place, &reading);
         *memory_bytes = memory_bytes.checked_sub(problem.bytes()).ok_or_else(|| {
             let what = "the problems take more memory than was given: raise --memory, or take fewer \

@@ -22,6 +22,12 @@ fn summarise_one(run: &Run) -> String {
     let (Some(share), Some(interval)) = (counts.share(), counts.interval()) else {
         return format!("{label} has no problem that can be scored.");
     };
+    if counts.unanswered == counts.scored() && run.facts().is_none() {
+        let problems = grouped(counts.scored().into());
+        return format!(
+            "{label} answers none of its {problems} problems: no engine has searched them."
+        );
+    }
     let points = counts.points.map(|points| {
         format!(" and earns {} of {} points", grouped(points.got), grouped(points.of))
     });

@@ -169,7 +169,7 @@ impl Test {
                 if field.is_of_players() && !pattern.as_str().starts_with("(?i)") =>
             {
                 Some(format!(
-                    "`~` tells capitals from small letters; {field} ~ '(?i){pattern}' does not"
+                    "`~` tells capitals from small letters: if they may differ, {field} ~ '(?i){pattern}'"
                 ))
             }
             _ => None,

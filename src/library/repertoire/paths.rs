@@ -1,6 +1,6 @@
 //! Lines that lead to the positions of a repertoire.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::graph::{Node, Repertoire};
 use epdb_chess::model::rules::{Move, Playable, after};
@@ -68,10 +68,13 @@ impl Paths {
         })
     }
 
-    /// Number of positions with moves that are not reached.
+    /// Number of positions that are not reached. Positions without moves to which others lead do not count.
     pub fn unreached(&self, repertoire: &Repertoire) -> usize {
-        let has_moves = |node: &Node| !repertoire.place(*node).branches.is_empty();
-        repertoire.nodes().filter(has_moves).filter(|node| !self.reaches(*node)).count()
+        let branches = |node| &repertoire.place(node).branches;
+        let targets: HashSet<Node> =
+            repertoire.nodes().flat_map(branches).map(|branch| branch.to).collect();
+        let is_end = |node: &Node| branches(*node).is_empty() && targets.contains(node);
+        repertoire.nodes().filter(|node| !self.reaches(*node) && !is_end(node)).count()
     }
 
     fn from_roots(

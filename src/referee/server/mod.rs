@@ -555,7 +555,7 @@ impl Referee {
             Action::GiveUp(seat) => {
                 let name = self.arbiter.tournament().client_name(seat);
                 return Err(Error::new(format!(
-                    "{name} was started and did not sign on; call again when its command is right"
+                    "{name} was started and did not sign on: is it a UCI engine, and does it answer `uci` within a minute? Call again when its command is right"
                 )));
             }
             Action::FetchOpening(number) => {

@@ -281,7 +281,8 @@ fn split<'l>(line: &Part<'l>, separator: u8) -> Result<Vec<Field<'l>>, Diagnosti
             }
             None => {
                 let len = memchr::memchr(separator, rest).unwrap_or(rest.len());
-                (Cow::Borrowed(&rest[..len]), len)
+                let text = &rest[..len];
+                (if separator == b'\t' { unescaped(text) } else { Cow::Borrowed(text) }, len)
             }
         };
         fields.push(Field { at: line.at + at, text });
@@ -301,6 +302,30 @@ fn split<'l>(line: &Part<'l>, separator: u8) -> Result<Vec<Field<'l>>, Diagnosti
             }
         }
     }
+}
+
+/// The text of a field between tabs, as `epdb table` writes it: `\t`, `\n`, `\r` and `\\` are escapes, and another
+/// backslash is itself.
+fn unescaped(field: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\\', field).is_none() {
+        return Cow::Borrowed(field);
+    }
+    let mut text = Vec::with_capacity(field.len());
+    let mut bytes = field.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let meant = match (byte, bytes.peek()) {
+            (b'\\', Some(b't')) => Some(b'\t'),
+            (b'\\', Some(b'n')) => Some(b'\n'),
+            (b'\\', Some(b'r')) => Some(b'\r'),
+            (b'\\', Some(b'\\')) => Some(b'\\'),
+            _ => None,
+        };
+        if meant.is_some() {
+            bytes.next();
+        }
+        text.push(meant.unwrap_or(byte));
+    }
+    Cow::Owned(text)
 }
 
 /// The text of a quoted field, and the length of its bytes with the closing quote; `None` if that

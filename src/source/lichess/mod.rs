@@ -99,7 +99,14 @@ impl<'l> Part<'l> {
         if is_string(opcode) {
             line.push(b'"');
             // EPD has no quotation mark in a string.
-            line.extend(text.iter().map(|byte| if *byte == b'"' { b'\'' } else { *byte }));
+            let string: Vec<u8> =
+                text.iter().map(|byte| if *byte == b'"' { b'\'' } else { *byte }).collect();
+            if string != text {
+                let message = format!("a quotation mark in `{opcode}` written as an apostrophe");
+                let warning = self.warning(codes::W_LEN_ESCAPE, message);
+                warnings.push(warning.with_repair(text, string.as_slice()));
+            }
+            line.extend_from_slice(&string);
             line.push(b'"');
         } else {
             line.extend_from_slice(text);

@@ -47,8 +47,7 @@ pub struct GameLosses {
     pub comments: u64,
     /// Number of NAGs (Numeric Annotation Glyphs) that were left out.
     pub nags: u64,
-    /// Number of variations of the main line that were left out. Parts within these variations are
-    /// not counted.
+    /// Number of variations that were left out. Their comments and NAGs count too.
     pub variations: u64,
     /// Number of `%` lines that were left out.
     pub escapes: u64,
@@ -183,15 +182,15 @@ fn write_movetext(
     let mut depth_left_out = 0u32;
     for element in game.elements() {
         match element {
-            Element::VariationBegin if options.reduced => depth_left_out += 1,
-            Element::VariationEnd if options.reduced => {
-                depth_left_out -= 1;
-                losses.variations += u64::from(depth_left_out == 0);
+            Element::VariationBegin if options.reduced => {
+                depth_left_out += 1;
+                losses.variations += 1;
             }
-            _ if depth_left_out > 0 => {}
+            Element::VariationEnd if options.reduced => depth_left_out -= 1,
             Element::Nag(_) if options.reduced => losses.nags += 1,
             Element::Comment(_) if options.reduced => losses.comments += 1,
             Element::Escape(_) if options.reduced || !options.escapes => losses.escapes += 1,
+            _ if depth_left_out > 0 => {}
             Element::Escape(text) => layout.line(&["%", text]),
             Element::Nag(nag) => {
                 layout.token(format!("${nag}").as_bytes());

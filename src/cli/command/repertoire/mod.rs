@@ -171,9 +171,7 @@ impl Totals {
         let positions = many(self.positions, "position");
         let marked = many(self.marked, "move");
         note!("epdb: {positions}, {marked} marked as bad");
-        if self.other_operations > 0 {
-            note!("epdb: {} left out", many(self.other_operations, "other operation"));
-        }
+        repertoire::note_other_operations(self.other_operations);
     }
 }
 

@@ -210,7 +210,15 @@ fn print(args: &Args, found: &[FoundGame], count: usize, totals: &Totals) -> any
     }
     let verb = if count == 1 { "reaches" } else { "reach" };
     note!("epdb: {} {verb} the position", many(count as u64, "game"));
-    let totals = TotalsObject::new("games", "white", totals);
+    let all = totals.games.all.games();
+    let totals = TotalsObject {
+        counted: (all < count as u64).then_some(count as u64),
+        ..TotalsObject::new("games", "white", totals)
+    };
+    if totals.counted.is_some() {
+        let last = many(count as u64 - all, "game");
+        note!("epdb: {last} without a next move, whose results a library does not have");
+    }
     let mut out = open_output(None)?;
     if args.json {
         for one in found {

@@ -76,6 +76,10 @@ impl Reader<'_, '_> {
         raws: &[Raw],
     ) -> Option<Operand> {
         let opcode = before.operation.opcode;
+        // `bm #2; O-O-O;` says that a mate involves castling, not which move mates.
+        if before.operation.operands.iter().any(|it| mate_target(&it.text()).is_some()) {
+            return None;
+        }
         let mut playable = self.playable(position)?;
         if opcode == Opcode::PV {
             for operand in &before.operation.operands {

@@ -130,6 +130,10 @@ impl Reader<'_, '_> {
         if !self.is_lenient() {
             return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
         }
+        if name.text.iter().filter(|byte| **byte == b'/').count() == 7 {
+            let what = "a second position in the line: a line end is missing before it";
+            return Err(Diagnostic::error(codes::E_EPD_OPCODE, name.column(), what));
+        }
         if let Some(opcode) = name.text.strip_suffix(b":").and_then(|name| self.as_meant(name)) {
             let message = format!("colon after opcode `{opcode}` dropped");
             self.repaired(codes::W_LEN_COLON, name.at, message, name.text, opcode.as_bytes());
