@@ -106,7 +106,29 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
         };
         return Ok(Input { is_file: false, archive_end, ..input });
     }
-    Ok(Input { is_file: false, bytes: Box::new(ReadAhead::new(input.bytes)), ..input })
+    // The rest is received when it is read first: many a format is known, or read by ranges, without it.
+    let bytes = Box::new(ReadLater::Waiting(input.bytes));
+    Ok(Input { is_file: false, bytes, ..input })
+}
+
+/// An input that is read ahead from its first read on.
+enum ReadLater {
+    Waiting(Box<dyn Read + Send>),
+    Begun(ReadAhead),
+}
+
+impl Read for ReadLater {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self {
+                ReadLater::Begun(ahead) => return ahead.read(out),
+                ReadLater::Waiting(input) => {
+                    let input = std::mem::replace(input, Box::new(io::empty()));
+                    *self = ReadLater::Begun(ReadAhead::new(input));
+                }
+            }
+        }
+    }
 }
 
 /// Does the same as [`open`], for a file that is already open.

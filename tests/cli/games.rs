@@ -892,15 +892,15 @@ fn a_player_without_games_is_reported() {
             (
                 "Alekhine",
                 Some(format!(
-                    "no game of `Alekhine`{side}; the nearest: `Alekhine, Alexander` (1 game). A name has to be \
-                     complete: --player 'Alekhine, Alexander'\n"
+                    "no game of `Alekhine`{side}; the nearest: `Alekhine, Alexander` (1 game). Give the name as \
+                     the games spell it: --player 'Alekhine, Alexander'\n"
                 )),
             ),
             (
                 "bogoljubov, e",
                 Some(format!(
-                    "no game of `bogoljubov, e`{side}; the nearest: `Bogoljubov, E` (1 game). A name has to be \
-                     complete: --player 'Bogoljubov, E'\n"
+                    "no game of `bogoljubov, e`{side}; the nearest: `Bogoljubov, E` (1 game). Give the name as \
+                     the games spell it: --player 'Bogoljubov, E'\n"
                 )),
             ),
             ("Zukertort;Z", Some(format!("no game of `Zukertort`, `Z`{side}\n"))),

@@ -353,7 +353,7 @@ fn the_nearest_players_are_named() {
     let met = scratch.run(&["search", "g.pgn", "--player", "Aljechin, A", "--where", "plies > 9"]);
     assert!(met.status == 1 && !met.err.contains("no game of"), "{}", met.err);
     let done = scratch.run(&["search", "g.pgn", "--player", "alekhine"]);
-    assert!(done.err.ends_with("complete: --player 'Alekhine, Alexander'\n"), "{}", done.err);
+    assert!(done.err.ends_with("spell it: --player 'Alekhine, Alexander'\n"), "{}", done.err);
     scratch.run(&["tally", "g.pgn", "-o", "tallies.epa"]);
     let done = scratch.run(&["search", "tallies.epa", "--player", "Alekhine, Alexander"]);
     assert!(done.status == 1 && done.err.contains("no games, so no players"), "{}", done.err);
