@@ -439,9 +439,8 @@ gains the time that the opponent uses. nodes = N and depth = PLIES limit the sea
 without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the
 encounter. In a knockout, the players listed first get the byes, all in the first round. Both silences last 5 s by
 default, or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of
-the opening. Elo and SPRT use pairs of games from one opening, or else games, and LOS uses games. Elo is `-` if all
-pairs are equal, or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table: they are
-lost games, not failures, so the exit status is 0.
+the opening. Elo and SPRT use pairs of games from one opening, or else games; LOS uses games. Elo is `-` if all pairs
+are equal, or the interval reaches 100 %. Crashes, time forfeits and illegal moves are below the table (exit status 0).
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),

@@ -319,7 +319,7 @@ fn a_command_that_is_wrong_is_reported_at_once() {
     let done = scratch.run(&["referee", "t.toml"]);
     assert_ne!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("A cannot be started: "), "{}", done.err);
-    assert!(done.err.contains("call again when its command is right"), "{}", done.err);
+    assert!(done.err.contains("Call again when its command is right"), "{}", done.err);
 }
 
 /// After a start that failed, the corrected settings begin the tournament, although the log is there.

@@ -663,56 +663,6 @@ fn a_hundred_thousand_lookups_through_faults_of_moto_are_the_local_ones() {
     }
 }
 
-/// Columns of a Parquet file: only their bytes are received, and a fault of the server or of the bytes is never a
-/// wrong count.
-#[test]
-#[cfg(feature = "parquet")]
-fn columns_of_a_parquet_file_are_received_alone() {
-    let lines = positions(20_000).into_iter().enumerate().map(|(number, position)| {
-        let mut line = epdb_chess::format_epd(&EpdRecord::new(position));
-        let id = blake3::hash(&number.to_le_bytes()).to_hex();
-        line.extend(format!(" acd {}; id \"{id}\";\n", number % 40).bytes());
-        line
-    });
-    let scratch = Scratch::with("a.epd", lines.flatten().collect::<Vec<u8>>());
-    assert_eq!(scratch.run(&["convert", "a.epd", "a.parquet"]).status, 0);
-    let bytes = scratch.read("a.parquet");
-    let server = WebServer::start();
-    let address = server.at("/a.parquet");
-    let count = |name: &str| scratch.run(&["count", name, "--where", "acd == 7"]);
-    server.put("/a.parquet", bytes.clone());
-    let done = count(&address);
-    assert_eq!((done.status, &*done.out), (0, "500\n"), "{}", done.err);
-    let requests = server.requests();
-    let sent: usize = requests.iter().map(|request| request.sent).sum();
-    println!("{sent} of {} bytes in {} requests", bytes.len(), requests.len());
-    assert!(requests.len() <= 4 && sent * 3 < bytes.len(), "{requests:#?}");
-    for number in 0..requests.len() {
-        for fault in [Fault::Status(500), Fault::Cut(1000), Fault::Replace(bytes[1..].to_vec())] {
-            for _ in 0..number {
-                server.fail("/a.parquet", Fault::None);
-            }
-            server.fail("/a.parquet", fault);
-            let done = count(&address);
-            let is_right = (done.status, &*done.out) == (0, "500\n");
-            assert!(is_right || done.status == 1, "{}{}", done.out, done.err);
-            server.put("/a.parquet", bytes.clone());
-        }
-    }
-    for place in (0..bytes.len()).step_by(bytes.len() / 20) {
-        let mut changed = bytes.clone();
-        changed[place] ^= 0x10;
-        server.put("/a.parquet", changed);
-        let done = count(&address);
-        let is_right = (done.status, &*done.out) == (0, "500\n");
-        assert!(is_right || done.status == 1, "byte {place}: {}{}", done.out, done.err);
-    }
-    let server = WebServer::start();
-    server.without_ranges();
-    server.put("/a.parquet", bytes);
-    assert_eq!(count(&server.at("/a.parquet")).out, "500\n");
-}
-
 #[test]
 fn damage_at_an_address_is_found_as_in_the_file() {
     let (scratch, server) = server();

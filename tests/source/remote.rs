@@ -368,3 +368,59 @@ fn a_batch_in_a_replaced_sharded_archive_is_repeated_whole() {
         assert_eq!(manifests, 1);
     }
 }
+
+/// Columns of a Parquet file: only their bytes are received, and a fault of the server or of the bytes is never a
+/// wrong count.
+#[test]
+#[cfg(feature = "parquet")]
+fn columns_of_a_parquet_file_are_received_alone() {
+    use epdb_library::column_scan::count_by_columns;
+    use epdb_library::expression::Expression;
+    use epdb_source::{SourceOptions, Target};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let mut target = Target::create(&path).unwrap();
+    for (number, position) in positions(20_000).into_iter().enumerate() {
+        let mut line = epdb_chess::format_epd(&EpdRecord::new(position));
+        let id = blake3::hash(&number.to_le_bytes()).to_hex();
+        line.extend(format!(" acd {}; id \"{id}\";", number % 40).bytes());
+        target.write(&epdb_chess::parse_epd(&line).unwrap()).unwrap();
+    }
+    target.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let filter = Expression::parse("acd == 7").unwrap();
+    let count = |address: &str| {
+        count_by_columns(address.as_ref(), Some(&filter), &SourceOptions::default())
+    };
+    let server = WebServer::start();
+    let address = server.at("/a.parquet");
+    server.put("/a.parquet", bytes.clone());
+    assert_eq!(count(&address).unwrap(), Some(500));
+    let requests = server.requests();
+    println!("{} of {} bytes in {} requests", sent(&requests), bytes.len(), requests.len());
+    assert!(requests.len() <= 4 && sent(&requests) * 3 < bytes.len(), "{requests:#?}");
+    for number in 0..requests.len() {
+        for fault in [Fault::Status(404), Fault::Cut(1000), Fault::Replace(bytes[1..].to_vec())] {
+            let server = WebServer::start();
+            server.put("/a.parquet", bytes.clone());
+            (0..number).for_each(|_| server.fail("/a.parquet", Fault::None));
+            server.fail("/a.parquet", fault);
+            let counted = count(&server.at("/a.parquet"));
+            assert!(!matches!(counted, Ok(Some(other)) if other != 500), "{counted:?}");
+        }
+    }
+    for place in (0..bytes.len()).step_by(bytes.len() / 20) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        server.put("/a.parquet", changed);
+        let counted = count(&address);
+        assert!(!matches!(counted, Ok(Some(other)) if other != 500), "byte {place}: {counted:?}");
+    }
+    // A server without ranges, and another name, are left to the reader of all rows.
+    server.put("/a.parquet", bytes.clone());
+    server.put("/a", bytes);
+    assert_eq!(count(&server.at("/a")).unwrap(), None);
+    server.without_ranges();
+    assert_eq!(count(&address).unwrap(), None);
+}
