@@ -92,8 +92,8 @@ mod objects {
     /// An object at an address, to be read by ranges. `None` if the server does not send ranges.
     #[cfg(feature = "parquet")]
     pub(crate) fn ranges_at(address: &Path) -> Result<Option<Arc<dyn ReadRanges>>> {
-        let file = RangeFile::open(RemoteObject::new(address)?, None)?;
-        Ok(file.map(|file| Arc::new(file) as Arc<dyn ReadRanges>))
+        let end = archive_end(address, None)?;
+        Ok(end.map(|ArchiveEnd(file)| Arc::new(file) as Arc<dyn ReadRanges>))
     }
 
     /// Opens a folder in object storage, whose manifest has the name `manifest`.

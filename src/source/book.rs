@@ -71,31 +71,28 @@ fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
         return (record, found.entries.len() as u64);
     };
     let mut best = Vec::new();
-    let mut heaviest = 0;
-    let mut main = None;
     let mut weights = Comments::default();
     let mut illegal = 0;
     for entry in found.entries {
         match entry.mv.legal_in(&playable) {
             Some(mv) => {
-                let operand = Operand::Move { mv, san: san::format(&playable, mv) };
-                if entry.weight > heaviest {
-                    heaviest = entry.weight;
-                    main = Some(operand.clone());
-                }
                 if entry.weight > 0 {
-                    best.push(operand);
+                    let operand = Operand::Move { mv, san: san::format(&playable, mv) };
+                    best.push((entry.weight, operand));
                 }
                 weights.push(&weight_of(entry, &playable, mv));
             }
             None => illegal += u64::from(entry.mv != BookMove::NONE),
         }
     }
-    if let (Some(main), [_, _, ..]) = (main, &best[..]) {
-        record.set(Operation { opcode: Opcode::PM, operands: vec![main] });
+    // The first one of the largest weight: of equals, `max_by_key` takes the last.
+    let main = best.iter().rev().max_by_key(|(weight, _)| *weight);
+    if let Some((_, main)) = main.filter(|_| best.len() > 1) {
+        record.set(Operation { opcode: Opcode::PM, operands: vec![main.clone()] });
     }
     if !best.is_empty() {
-        record.set(Operation { opcode: Opcode::BM, operands: best });
+        let operands = best.into_iter().map(|(_, operand)| operand).collect();
+        record.set(Operation { opcode: Opcode::BM, operands });
     }
     for (opcode, text) in COMMENTS.into_iter().zip(weights.0) {
         record.set(Operation { opcode, operands: vec![Operand::string(text)] });

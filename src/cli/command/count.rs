@@ -46,11 +46,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let (mut stored, mut games) = (0, 0);
     let mut files = Vec::new();
     for file in source::or_stdin(&args.files) {
+        let count = stored_count(file, args)?;
         #[cfg(feature = "parquet")]
-        let count = column_count(file, args)?;
-        #[cfg(not(feature = "parquet"))]
-        let count = None;
-        match count.map_or_else(|| stored_count(file, args), |count| Ok(Some(count)))? {
+        let count = count.map_or_else(|| column_count(file, args), |count| Ok(Some(count)))?;
+        match count {
             Some(count) => stored += count,
             None => files.push(file.to_path_buf()),
         }

@@ -47,9 +47,10 @@ impl PointTable {
         };
         let Ok(playable) = Playable::new(record.position()) else { return Ok(None) };
         let mut table = Vec::new();
-        let lengths = (moves.len(), values.len());
-        let mut wrong =
-            (lengths.0 != lengths.1).then_some(WrongPoints::Lengths(lengths.0, lengths.1));
+        let mut wrong = None;
+        if moves.len() != values.len() {
+            wrong = Some(WrongPoints::Lengths(moves.len(), values.len()));
+        }
         for (text, value) in moves.into_iter().zip(values) {
             match san::parse(&playable, text.as_bytes(), Profile::Lenient) {
                 Ok(read) => table.push((read.mv, value)),

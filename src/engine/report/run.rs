@@ -183,6 +183,12 @@ impl Run {
         Ok(())
     }
 
+    /// Whether there are problems, and none of them has an answer or a failed search.
+    pub fn has_no_answer(&self) -> bool {
+        let is_bare = |one: &Problem| one.answer.is_none() && one.error.is_none();
+        !self.problems.is_empty() && self.problems.iter().all(is_bare)
+    }
+
     /// Engine and limit, from the first output that has a run file.
     pub fn facts(&self) -> Option<&RunFile> {
         self.outputs.iter().find_map(|output| output.facts.as_ref())

@@ -22,7 +22,7 @@ fn summarise_one(run: &Run) -> String {
     let (Some(share), Some(interval)) = (counts.share(), counts.interval()) else {
         return format!("{label} has no problem that can be scored.");
     };
-    if counts.unanswered == counts.scored() && run.facts().is_none() {
+    if run.has_no_answer() && run.facts().is_none() {
         let problems = grouped(counts.scored().into());
         return format!(
             "{label} answers none of its {problems} problems: no engine has searched them."

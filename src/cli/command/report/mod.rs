@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         runs.push(run);
     }
     let report = Report::new(&runs);
-    for run in runs.iter().filter(|run| has_no_answer(run)) {
+    for run in runs.iter().filter(|run| run.has_no_answer()) {
         let file = run.outputs.first().map_or(run.label.as_str(), |output| &output.file);
         note!(
             "epdb: {} has no answers (pm): `epdb solve {file} --engine PROGRAM -o OUT` lets an engine answer",
@@ -109,12 +109,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let outcome = diagnostics.finish()?;
     short.iter().for_each(|text| print_line(&format!("epdb: {text}")));
     Ok(outcome.and(Outcome::different_if(!short.is_empty())))
-}
-
-/// True if a run has problems, but no answer to any of them.
-fn has_no_answer(run: &Run) -> bool {
-    let problems = run.problems();
-    !problems.is_empty() && problems.iter().all(|it| it.answer.is_none() && it.error.is_none())
 }
 
 impl Args {
