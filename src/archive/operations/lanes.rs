@@ -109,9 +109,13 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn from_array(numbers: [u16; LANES]) -> Vector {
-        let [a, b, c, d, e, f, g, h] = numbers.map(u16::cast_signed);
-        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
-        unsafe { _mm_setr_epi16(a, b, c, d, e, f, g, h) }
+        macro_rules! vector {
+            ($($nth:literal)*) => {
+                // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
+                unsafe { _mm_setr_epi16($(numbers[$nth].cast_signed()),*) }
+            };
+        }
+        vector!(0 1 2 3 4 5 6 7)
     }
 
     #[inline(always)]

@@ -177,10 +177,8 @@ impl TextState {
         let mut partial = 1u32;
         for place in (0..8).rev() {
             let salt = partial.wrapping_mul(0x9e37_79b1);
-            let at = hashes.map(|hash| ((hash ^ salt).wrapping_mul(0xc2b2_ae35) >> 16) as u16);
-            let was = take(slots, &at);
-            let predictions = Lanes::from_array(was.map(|was| stretch(was >> COUNT_BITS)));
-            let was = Lanes::from_array(was);
+            let at = places(&hashes, salt);
+            let (was, predictions) = take(slots, &at);
             let weights = &mut self.weights[partial as usize & 0xff];
             let one = squash(weights.sum(predictions));
             if self.changes.len() < MAX_CHANGES {
@@ -202,14 +200,30 @@ impl TextState {
     }
 }
 
-/// Returns the slots at these places, and after them a slot that predicts nothing.
+// Loops over places stay loops in a build for tests, where `map` becomes a call for each of them.
+
+/// Returns the places of the slots of a bit.
 #[inline(always)]
-fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
+fn places(hashes: &[u32; CONTEXTS], salt: u32) -> [u16; CONTEXTS] {
+    let mut places = [0; CONTEXTS];
+    for nth in 0..CONTEXTS {
+        places[nth] = ((hashes[nth] ^ salt).wrapping_mul(0xc2b2_ae35) >> 16) as u16;
+    }
+    places
+}
+
+/// Returns the slots at these places, after them a slot that predicts nothing, and their predictions.
+#[inline(always)]
+fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> (Lanes, Lanes) {
     let mut taken = [HALF; LANES];
+    let mut predictions = [0; LANES];
     for nth in 0..CONTEXTS {
         taken[nth] = slots[nth][usize::from(at[nth])];
     }
-    taken
+    for nth in 0..LANES {
+        predictions[nth] = stretch(taken[nth] >> COUNT_BITS);
+    }
+    (Lanes::from_array(taken), Lanes::from_array(predictions))
 }
 
 /// Sets the slots at these places.
