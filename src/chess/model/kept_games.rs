@@ -1,7 +1,7 @@
 //! Games that reached a position and were kept: the operand of `kept_games`.
 
 use std::cmp::Reverse;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use super::record::Operand;
@@ -22,7 +22,7 @@ impl GameId {
 
 impl fmt::Display for GameId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{:016x}", u64::from_be_bytes(self.0))
     }
 }
 
@@ -227,7 +227,9 @@ impl KeptGames {
     /// Canonical text of the operand, without quotes.
     pub fn to_text(&self) -> String {
         let mut text = format!("keep {}", self.limit);
-        self.games.iter().for_each(|game| text.push_str(&format!(", {game}")));
+        for game in &self.games {
+            write!(text, ", {game}").ok();
+        }
         text
     }
 
