@@ -308,8 +308,14 @@ impl PublishJob {
         let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
         let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
         let memory_bytes = self.memory_bytes / 2;
-        let options =
-            ShardOptions { about, memory_bytes, young_layers, ..ShardOptions::new(parts) };
+        let equal_bytes = true;
+        let options = ShardOptions {
+            about,
+            memory_bytes,
+            young_layers,
+            equal_bytes,
+            ..ShardOptions::new(parts)
+        };
         let streams = Streams::default();
         let folder = self.folder.clone();
         let allowed = Allowed::ANY_GAMES;

@@ -115,6 +115,9 @@ pub struct ShardOptions {
     /// True if the records of a position are merged, with their tallies added. The merged record has the
     /// place of the first one. Otherwise all records stay.
     pub add_tallies: bool,
+    /// True if the shards have about equally many bytes, false if they have about equally many records. A reader
+    /// that receives whole shards waits for the largest of them: those of the opening have the most games.
+    pub equal_bytes: bool,
     /// Facts about the data, which the manifest has.
     pub about: About,
     /// The young layers that the manifest lists. Their files are in the folder.
@@ -147,6 +150,7 @@ impl ShardOptions {
             level: Level::Default,
             block_records: None,
             add_tallies: false,
+            equal_bytes: false,
             about: About::default(),
             young_layers: Vec::new(),
             filter: None,
@@ -293,7 +297,7 @@ impl ShardBuilder {
             {
                 kept.games().iter().try_for_each(|game| listed.push(&game.id.0, &[]))?;
             }
-            keys.push(key);
+            keys.push(key, if options.equal_bytes { record.len() as u64 } else { 1 });
             all.push(&[all.len(), key, place].map(u64::to_be_bytes).concat(), &record)?;
         }
         // Their memory is needed for the shards.
@@ -393,36 +397,36 @@ impl Positions {
     }
 }
 
-/// A sample of ascending keys at equal distances, which divides them into ranges.
+/// A sample of ascending keys at equal distances of their weights, which divides them into ranges.
 #[derive(Default)]
 struct KeySample {
     keys: Vec<u64>,
     /// The distance between two keys of the sample is two to this power.
     distance: u32,
-    len: u64,
+    weight: u64,
 }
 
 impl KeySample {
     /// Maximum size of the sample.
     const MAX: usize = 1 << 20;
 
-    fn push(&mut self, key: u64) {
-        if self.len.trailing_zeros() >= self.distance {
+    fn push(&mut self, key: u64, weight: u64) {
+        self.weight += weight;
+        while (self.keys.len() as u64) << self.distance < self.weight {
             self.keys.push(key);
-        }
-        self.len += 1;
-        if self.keys.len() == KeySample::MAX {
-            let mut is_kept = false;
-            self.keys.retain(|_| {
-                is_kept = !is_kept;
-                is_kept
-            });
-            self.distance += 1;
+            if self.keys.len() == KeySample::MAX {
+                let mut is_kept = false;
+                self.keys.retain(|_| {
+                    is_kept = !is_kept;
+                    is_kept
+                });
+                self.distance += 1;
+            }
         }
     }
 
-    /// The lowest and the highest keys of up to `count` ranges with about equally many records. Records with one
-    /// key are in one range.
+    /// The lowest and the highest keys of up to `count` ranges of about the same weight. Records with one key are in
+    /// one range.
     fn ranges(&self, count: u32) -> Vec<(u64, u64)> {
         let mut ranges = vec![(0, u64::MAX)];
         for number in 1..count as usize {
