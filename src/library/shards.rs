@@ -624,3 +624,22 @@ impl Write for HashedFile {
         self.out.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::KeySample;
+
+    #[test]
+    fn ranges_have_equal_weights() {
+        let mut keys = KeySample::default();
+        // The first ten keys weigh as much as the other thousand.
+        (0..10).for_each(|key| keys.push(key, 100));
+        (10..1010).for_each(|key| keys.push(key, 1));
+        assert_eq!(keys.ranges(4), [(0, 4), (5, 9), (10, 509), (510, u64::MAX)]);
+        // A sample that is full is thinned out.
+        let mut keys = KeySample::default();
+        (0..100).for_each(|key| keys.push(key, KeySample::MAX as u64));
+        assert!(keys.keys.len() < KeySample::MAX);
+        assert_eq!(keys.ranges(2), [(0, 49), (50, u64::MAX)]);
+    }
+}
