@@ -403,6 +403,7 @@ struct KeySample {
     keys: Vec<u64>,
     /// The distance between two keys of the sample is two to this power.
     distance: u32,
+    /// The sum of the weights so far.
     weight: u64,
 }
 

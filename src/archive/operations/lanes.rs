@@ -109,13 +109,11 @@ mod sse2 {
 
     #[inline(always)]
     pub(super) fn from_array(numbers: [u16; LANES]) -> Vector {
-        macro_rules! vector {
-            ($($nth:literal)*) => {
-                // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
-                unsafe { _mm_setr_epi16($(numbers[$nth].cast_signed()),*) }
-            };
-        }
-        vector!(0 1 2 3 4 5 6 7)
+        let [a, b, c, d, e, f, g, h] = numbers;
+        let (a, b, c, d) = (a as i16, b as i16, c as i16, d as i16);
+        let (e, f, g, h) = (e as i16, f as i16, g as i16, h as i16);
+        // SAFETY: every x86-64 processor has SSE2, and the instructions touch no memory.
+        unsafe { _mm_setr_epi16(a, b, c, d, e, f, g, h) }
     }
 
     #[inline(always)]
