@@ -273,6 +273,14 @@ pub(super) enum Tallied<'t> {
 }
 
 impl Tallied<'_> {
+    /// The place of the first visit.
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Tallied::One { place, .. } => *place,
+            Tallied::Many(sum) => sum.first(),
+        }
+    }
+
     /// Does the same as [`Sum::put_record`].
     pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {

@@ -795,7 +795,7 @@ impl TallyBuilder {
         self.visit_lines();
         self.log.clear();
         let not_kept = std::mem::take(&mut self.not_kept);
-        if self.spilled.is_some() || order == TallyOrder::Games {
+        if self.spilled.is_some() {
             self.spill()?;
         }
         let counted = std::mem::take(&mut self.counted);
@@ -810,24 +810,24 @@ impl TallyBuilder {
             visit(batch, all.get())
         };
         let limit = self.options.keep_games;
-        let Some(sorter) = self.spilled.take() else {
-            return visit_parts(&counted, limit, &mut pass_on);
+        let spilled = self.spilled.take();
+        let each_sum = |visit: &mut dyn FnMut(&Sums) -> Result<()>| match spilled {
+            None => visit_parts(&counted, limit, visit),
+            Some(sorter) => visit_sums(sorter.finish()?, limit, &not_kept, visit),
         };
         if order == TallyOrder::Key {
-            let sums = &mut |sums: &Sums| pass_on(&sums.records);
-            return visit_sums(sorter.finish()?, limit, &not_kept, sums);
+            return each_sum(&mut |sums| pass_on(&sums.records));
         }
         let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
-        let mut records = 0;
-        visit_sums(sorter.finish()?, limit, &not_kept, &mut |sums| {
+        each_sum(&mut |sums| {
             let mut places = sums.places.iter();
             sums.records.each(&mut |record| {
-                records += 1;
                 let place = places.next().copied().unwrap_or(Place::START);
                 Ok(by_place.push(&place.to_bytes(), record)?)
             })
         })?;
-        all.set(Some(records));
+        drop(counted);
+        all.set(Some(by_place.len()));
         let mut sorted = by_place.finish()?;
         let mut batch = EncodedBatch::default();
         while let Some((_, record)) = sorted.next_entry()? {
@@ -943,20 +943,20 @@ fn each_made<J: Send, T: Send>(
 
 const PARTS: Range<usize> = 0..1 << PART_BITS;
 
-/// Passes to `visit` the records of visits that are all in memory.
+/// Passes to `visit` the sums of visits that are all in memory.
 fn visit_parts(
     counted: &CountedGames,
     limit: Option<u8>,
-    visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
+    visit: &mut dyn FnMut(&Sums) -> Result<()>,
 ) -> Result<()> {
-    let records_of = |part| {
-        let mut batch = EncodedBatch::default();
+    let sums_of = |part| {
+        let mut sums = Sums::default();
         counted.each_position(part, limit, |_, board, tallied| {
-            batch.push_with(|out| tallied.put_record(board, out))
+            sums.push(tallied.place(), |out| tallied.put_record(board, out))
         })?;
-        Ok(batch)
+        Ok(sums)
     };
-    each_made(PARTS, records_of, visit)
+    each_made(PARTS, sums_of, visit)
 }
 
 /// Tallies of positions for a [`Sorter`]. The key of each is the key of the position and its board.
@@ -1029,7 +1029,6 @@ impl Sums {
     /// Adds up tallies, which have all tallies of their positions.
     fn of(tallies: &Tallies, limit: Option<u8>, not_kept: &HashSet<GameId>) -> Result<Sums> {
         let mut sums = Sums::default();
-        let Sums { records, places } = &mut sums;
         let mut sum = Sum::keeping(limit);
         let mut tallies = tallies.iter().peekable();
         while let Some((key, tally)) = tallies.next() {
@@ -1038,11 +1037,17 @@ impl Sums {
                 sum.add_encoded(tally, not_kept)?;
             }
             let board = key.get(8..).ok_or_else(changed)?;
-            places.push(sum.first());
-            records.push_with(|out| sum.put_record(board, out))?;
-            places.truncate(records.len());
+            sums.push(sum.first(), |out| sum.put_record(board, out))?;
         }
         Ok(sums)
+    }
+
+    /// Adds the record that `put` appends, if it does, with the place of the first visit to its position.
+    fn push(&mut self, place: Place, put: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
+        self.records.push_with(put)?;
+        self.places.push(place);
+        self.places.truncate(self.records.len());
+        Ok(())
     }
 }
 
