@@ -8,6 +8,8 @@
 //! - [`threads`]: work on the threads of the pool.
 
 pub mod mapped_file;
+#[cfg(any(target_family = "wasm", test))]
+mod memory_file;
 pub mod new_file;
 pub mod spill;
 pub mod threads;

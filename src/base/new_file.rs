@@ -606,7 +606,7 @@ pub fn temp_dir() -> PathBuf {
 type Scratch = File;
 /// The bytes of a [`ScratchFile`]: in memory, because the system has no files.
 #[cfg(target_family = "wasm")]
-type Scratch = io::Cursor<Vec<u8>>;
+type Scratch = crate::memory_file::MemoryFile;
 
 /// A file without a name, for data that does not fit into memory. It vanishes when the process
 /// ends, even if the process is killed.

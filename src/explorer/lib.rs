@@ -30,10 +30,10 @@ pub use sources::{SourceObject, sources};
 /// The parts of a page without a server: the crate `epdb-wasm`, which `.ci/wasm` builds, and its other half.
 #[cfg(not(target_family = "wasm"))]
 pub mod reader {
-    /// The explorer in WebAssembly, compressed with zstd.
-    pub const WASM: &[u8] = include_bytes!("explorer.wasm.zst");
-    /// The same, for a page that counts games, compressed with zstd.
-    pub const TALLY_WASM: &[u8] = include_bytes!("tally.wasm.zst");
+    /// The explorer in WebAssembly, compressed with gzip, which browsers unpack.
+    pub const WASM: &[u8] = include_bytes!("explorer.wasm.gz");
+    /// The same, for a page that counts games.
+    pub const TALLY_WASM: &[u8] = include_bytes!("tally.wasm.gz");
     /// The built-in model of archives, which the page sends when a library needs it.
     pub use epdb_archive::SHIPPED_MODEL;
     /// The names of openings, a table that is compressed with zstd.

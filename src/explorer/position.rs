@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::filter::{FoundRecords, GameFilter};
 use crate::line::ParsedLine;
-use crate::{Explorer, Refusal, Served};
+use crate::{Answer, Explorer, Refusal, Served};
 use epdb_chess::codec::ordinal;
 use epdb_chess::codec::query::Query;
 use epdb_chess::error::Error;
@@ -20,7 +20,7 @@ use epdb_library::field::{json_operands, json_operations};
 use epdb_library::names::{Names, OpeningName};
 use epdb_source::Lookup;
 
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Default, Debug)]
 pub(crate) struct PositionQuery {
     source: Option<String>,
     fen: Option<String>,
@@ -130,6 +130,20 @@ pub(crate) fn position(
     let with_parents = asked.parents == "1";
     let playable = line.playable()?;
     PositionAnswer::new(explorer, served, &line, &playable, cells, with_parents)
+}
+
+impl Explorer {
+    /// What [`Question::Position`](crate::Question::Position) answers for the start position of a source, with its
+    /// parents.
+    ///
+    /// # Errors
+    /// There is no such source, or it cannot be read.
+    pub fn start_position(&self, source: &str) -> Result<Answer, Refusal> {
+        let parents = "1".to_string();
+        let asked =
+            PositionQuery { source: Some(source.to_string()), parents, ..Default::default() };
+        Answer::new(&position(self, asked)?)
+    }
 }
 
 impl PositionAnswer {

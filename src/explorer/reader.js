@@ -20,6 +20,8 @@ const HEAD = 65536;
 const MAX_WHOLE = 4 << 20;
 /** Maximum number of times that an answer may need more bytes. */
 const MAX_ROUNDS = 200;
+/** The first two bytes of what is compressed with gzip. */
+const GZIP = 0x1f8b;
 /** The status of an answer whose source cannot be received. */
 const NOT_RECEIVED = 502;
 
@@ -33,16 +35,24 @@ const now = () => Math.floor(Date.now() / 1000);
 const beside = (name) => new URL(name, import.meta.url);
 
 /**
- * Loads the reader. `wasm` is its address, a response, or its bytes. `model` is the built-in model, which is received
+ * Loads the reader. `wasm` is its address, a response, or its bytes, which may be compressed with gzip. `model` is the built-in model, which is received
  * when a library needs it; `tally` is the module that also counts and finds games, which is received for the first of
  * these. `openings` is the table of their names; null leaves positions without names.
  */
 export async function load(wasm, options = {}) {
-  const { model = beside("shipped.model"), tally = beside("tally.wasm"), openings = beside("openings.table"), fetch } = options;
+  const { model = beside("shipped.model"), tally = beside("tally.wasm.gz"), openings = beside("openings.table"), fetch } = options;
   const host = new Host(fetch ?? globalThis.fetch.bind(globalThis));
   const [program, table] = await Promise.all([host.bytesOf(wasm), openings && host.bytesOf(openings)]);
-  return new Reader(host, { module: await WebAssembly.compile(program), model, tally, openings: table });
+  return new Reader(host, { module: await compiled(program), model, tally, openings: table });
 }
+
+/** Compiles a program. One that was compressed may arrive unpacked: some hosts say so, and then browsers unpack it. */
+const compiled = async (program) => {
+  const isPacked = new DataView(program.buffer ?? program, program.byteOffset ?? 0, program.byteLength).getUint16(0) === GZIP;
+  if (!isPacked) return WebAssembly.compile(program);
+  const unpacked = new Blob([program]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+};
 
 class Reader {
   #host;
@@ -206,7 +216,7 @@ class Reader {
 
   /** Goes on in the module that also counts games. */
   async #loadTally() {
-    this.#module = await WebAssembly.compile(await this.#host.bytesOf(this.#tally));
+    this.#module = await compiled(await this.#host.bytesOf(this.#tally));
     this.#tally = undefined;
     await this.#revive();
     // A library that turns out to be small needs the model, and would be counted again.

@@ -16,8 +16,8 @@ use epdb_chess::codec::tally_origin::{DeltaOrigin, TallyLedger, TallyOrigin};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, KeptGames, Opcode, Operand, Operation};
 use epdb_source::{
-    Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, ShardedArchive, Streams,
-    Target, TargetOptions, YoungLayer,
+    Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedArchive,
+    Streams, Target, TargetOptions, YoungLayer,
 };
 
 /// The tags that published games have, unless others are chosen.
@@ -28,6 +28,8 @@ pub const ONE_FILE: u64 = 4 << 20;
 
 /// Size of the parts of a larger library. The parts that a game touches hardly become fewer with larger parts.
 pub const PART: u64 = 64 << 10;
+/// The fact of a manifest from what its shards were made.
+const MADE_FROM: &str = "made-from";
 /// Hosts limit the number of files, so larger libraries have larger parts.
 const MAX_PARTS: u64 = 10_000;
 
@@ -128,7 +130,7 @@ pub struct PublishedLibrary {
 impl PublishJob {
     /// Writes the files, which have the hash of their content in their names, and then the manifest if there are
     /// several. Files that were there before and have the same content are not written again: if a delta grows, the
-    /// files of its base stay.
+    /// files of its base stay, and the base is not read again.
     ///
     /// # Errors
     /// Errors of `sink` and of files; a library that lacks slices.
@@ -137,31 +139,46 @@ impl PublishJob {
         S::Error: From<LedgerError>,
     {
         let scratch = tempfile::tempdir().map_err(Error::from)?;
-        let (base, deltas) = self.layers();
-        let base = self.library(&base, scratch.path(), sink)?;
-        let packed = scratch.path().join("packed.epa");
-        let mut published = self.pack(&base, &packed, sink)?;
         fs::create_dir_all(&self.folder).map_err(|error| {
             Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
         })?;
-        let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
-        if deltas.is_empty() && bytes <= self.max_one_file {
-            published.file = put(&packed, &hash_of(&packed)?, &self.folder, &self.name)?;
-            published.files = vec![published.file.clone()];
-            published.bytes = bytes;
-            return Ok(published);
-        }
+        let (base, deltas) = self.layers();
         let mut young_layers = Vec::new();
-        for delta in deltas {
+        let mut public = Vec::new();
+        for delta in &deltas {
             let packed = scratch.path().join("young.epa");
-            let young = self.pack(&delta, &packed, sink)?;
+            let young = self.pack(delta, &packed, sink)?;
             if young.records > 0 {
-                published.add(young);
+                public.push(young);
                 young_layers.push(put_young(&packed, &self.folder)?);
             }
         }
-        published.bytes = self.cut(packed, bytes, young_layers, sink)?.bytes();
+        let made_from = self.made_from(&base)?;
+        // Parts take more than one file, but not twice as much.
+        let min_parts = if deltas.is_empty() { self.max_one_file.saturating_mul(2) } else { 0 };
+        let mut published = match self.earlier_base(&made_from, min_parts)? {
+            Some((published, manifest)) => {
+                self.write_manifest(manifest, young_layers)?;
+                published
+            }
+            None => {
+                let base = self.library(&base, scratch.path(), sink)?;
+                let packed = scratch.path().join("packed.epa");
+                let mut published = self.pack(&base, &packed, sink)?;
+                let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
+                if deltas.is_empty() && bytes <= self.max_one_file {
+                    published.file = put(&packed, &hash_of(&packed)?, &self.folder, &self.name)?;
+                    published.files = vec![published.file.clone()];
+                    published.bytes = bytes;
+                    return Ok(published);
+                }
+                self.cut(packed, bytes, made_from, young_layers, sink)?;
+                published
+            }
+        };
+        public.into_iter().for_each(|young| published.add(young));
         let written = ShardedArchive::at(&self.folder.join(MANIFEST))?;
+        published.bytes = written.manifest().bytes();
         published.file = MANIFEST.to_string();
         published.files =
             written.files()?.into_iter().chain([MANIFEST]).map(String::from).collect();
@@ -182,6 +199,65 @@ impl PublishJob {
             deltas.insert(0, pair.delta);
         }
         (base, deltas)
+    }
+
+    /// The fact from what a base is made: a hash of its file and of all settings. No fact if it is not one file.
+    fn made_from(&self, base: &Path) -> Result<About> {
+        let mut about = About::default();
+        if base.is_file() {
+            let source = hash_of(base)?;
+            let settings = (&self.about, &self.games, self.part_bytes, env!("CARGO_PKG_VERSION"));
+            let hash = blake3::hash(format!("{source} {settings:?}").as_bytes()).to_hex();
+            about.join_texts(MADE_FROM, std::iter::once(hash.as_str()));
+        }
+        Ok(about)
+    }
+
+    /// The base that is in the folder already, if it was made from the same, has more than `min_bytes` bytes, and
+    /// all of its files are whole.
+    fn earlier_base(
+        &self,
+        made_from: &About,
+        min_bytes: u64,
+    ) -> Result<Option<(PublishedLibrary, Manifest)>> {
+        let Ok(written) = ShardedArchive::at(&self.folder.join(MANIFEST)) else { return Ok(None) };
+        let manifest = written.manifest();
+        let (about, mut wanted) = (manifest.about(), made_from.facts().peekable());
+        let is_same =
+            wanted.peek().is_some() && wanted.all(|fact| about.facts().any(|known| known == fact));
+        let is_whole = |file: &str, blake3: &str| {
+            hash_of(&self.folder.join(file)).is_ok_and(|hash| hash == blake3)
+        };
+        let are_whole = |shards: Vec<&Shard>| {
+            shards.iter().all(|shard| is_whole(&shard.file, &shard.blake3))
+                && manifest.library().is_none_or(|it| is_whole(&it.games.file, &it.games.blake3))
+        };
+        let base = manifest.base();
+        if !is_same || base.bytes() <= min_bytes || !written.shards().is_ok_and(are_whole) {
+            return Ok(None);
+        }
+        let mut published = PublishedLibrary { records: base.records(), ..Default::default() };
+        if let Some(library) = base.library() {
+            published.players.extend(library.origin.settings.players.iter().cloned());
+            published.origin = Some(library.origin.clone());
+            published.kept_games = library.kept_games;
+        }
+        if let Some((games, archive)) = written.open_games()? {
+            let games = Collection::from_archive(&games.file, archive, self.memory_bytes / 2);
+            games.each_kept_game(&mut |id, game| {
+                published.players.extend(players_of(&kept_game(id, game)?));
+                Ok(())
+            })?;
+        }
+        Ok(Some((published, base)))
+    }
+
+    fn write_manifest(&self, base: Manifest, young_layers: Vec<YoungLayer>) -> Result<()> {
+        let manifest =
+            if young_layers.is_empty() { base } else { base.with_young_layers(young_layers)? };
+        let mut file = NewFile::create(self.folder.join(MANIFEST))?;
+        file.write_all(&manifest.to_bytes())?;
+        Ok(file.finish()?)
     }
 
     /// The source, or the library of its games.
@@ -282,11 +358,9 @@ impl PublishJob {
         let mut ids = HashMap::new();
         let mut bytes = Vec::new();
         library.each_kept_game(&mut |id, game| {
-            let mut game = kept_game::decode(game)
-                .ok_or_else(|| Error::new(format!("the game {id} is damaged")))?;
+            let mut game = kept_game(id, game)?;
             self.games.reduce(&mut game);
-            let names = ["White", "Black"].iter().filter_map(|side| game.tag(side));
-            players.extend(names.filter(|name| *name != "?").map(String::from));
+            players.extend(players_of(&game));
             bytes.clear();
             kept_game::encode(&game, &mut bytes).map_err(Error::from_cause)?;
             ids.insert(id, kept_game::id_of(&bytes));
@@ -299,14 +373,17 @@ impl PublishJob {
         &self,
         packed: PathBuf,
         bytes: u64,
+        made_from: About,
         young_layers: Vec<YoungLayer>,
         sink: &mut S,
-    ) -> Result<Manifest, S::Error>
+    ) -> Result<(), S::Error>
     where
         S::Error: From<LedgerError>,
     {
         let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
-        let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
+        let archive = Archive::open(&packed).map_err(Error::from)?;
+        let mut about = archive.about().map_err(Error::from)?;
+        about.replace(made_from);
         let memory_bytes = self.memory_bytes / 2;
         let equal_bytes = true;
         let options = ShardOptions {
@@ -320,7 +397,7 @@ impl PublishJob {
         let folder = self.folder.clone();
         let allowed = Allowed::ANY_GAMES;
         let job = ShardsJob::merging(vec![packed], folder, options, streams, None, allowed)?;
-        Ok(job.run(sink)?.manifest)
+        job.run(sink).map(drop)
     }
 }
 
@@ -334,6 +411,17 @@ impl PublishedLibrary {
             young.sources.into_iter().for_each(|source| origin.add_source(source));
         }
     }
+}
+
+/// Decodes a kept game.
+fn kept_game(id: GameId, game: &[u8]) -> Result<Game> {
+    kept_game::decode(game).ok_or_else(|| Error::new(format!("the game {id} is damaged")))
+}
+
+/// The names of the players of a game, as far as they are known.
+fn players_of(game: &Game) -> impl Iterator<Item = String> {
+    let names = ["White", "Black"].into_iter().filter_map(|side| game.tag(side));
+    names.filter(|name| *name != "?").map(String::from)
 }
 
 /// Gives the games in the list of a record their new ids.

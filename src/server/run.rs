@@ -17,13 +17,14 @@ use tokio::task::spawn_blocking;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::services::ServeDir;
 
 use super::answer::Refusal;
 use super::app::App;
 use super::guard::{Guard, no_method, no_path, pass_valid};
 use super::observe::observe;
+use super::page::assets::GZIP;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
 use super::{api, app, chessdb, cors, explorer, listener, page};
@@ -176,7 +177,7 @@ pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let compression = CompressionLayer::new()
         .gzip(true)
         .zstd(true)
-        .compress_when(SizeAbove::new(COMPRESSED_FROM));
+        .compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::new(GZIP)));
     let cors = if settings.cors.is_empty() { None } else { Some(cors::layer(&settings.cors)) };
     // The last layer sees the request first.
     routes

@@ -252,6 +252,12 @@ impl Manifest {
         manifest.check().map(|()| manifest)
     }
 
+    /// The same manifest without young layers.
+    #[must_use]
+    pub fn base(&self) -> Manifest {
+        Manifest { young_layers: Vec::new(), ..self.clone() }
+    }
+
     /// The same manifest with young layers, the older one first.
     ///
     /// # Errors

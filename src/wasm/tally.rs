@@ -15,8 +15,10 @@ use epdb_explorer::Served;
 use epdb_library::tally::{TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use epdb_source::{Collection, Compression, FileFormat, Lookup};
 
-/// Memory for counting, in bytes. More goes to a spill, which is in memory too.
-const COUNTING: usize = 256 << 20;
+/// Memory for counting, in bytes: that of 45,000 games. More goes to a spill, which is in memory too.
+const COUNTING: usize = 288 << 20;
+/// Memory for writing an archive, in bytes, beside the archive itself and the spill.
+const WRITING: usize = 32 << 20;
 /// The part of the time in which games are read.
 const READING: f64 = 0.7;
 
@@ -62,7 +64,7 @@ pub(crate) fn tally(counting: &Counting, file: Vec<u8>) -> Result<(Served, Count
     read_games(name, file, &mut builder)?;
     let (sources, games) = builder.take_games()?;
     let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
-    let options = PackOptions { level: Level::Fast, memory_bytes: COUNTING, ..Default::default() };
+    let options = PackOptions { level: Level::Fast, memory_bytes: WRITING, ..Default::default() };
     let mut writer = ArchiveWriter::new(Vec::new(), options)?;
     writer.set_tally_ledger(TallyLedger { origin, games: Some(games) });
     let mut written = 0;
@@ -85,7 +87,7 @@ pub(crate) fn tally(counting: &Counting, file: Vec<u8>) -> Result<(Served, Count
 /// # Errors
 /// The library is damaged.
 pub(crate) fn packed(library: &Collection) -> Result<Vec<u8>> {
-    let options = PackOptions { memory_bytes: COUNTING, ..Default::default() };
+    let options = PackOptions { memory_bytes: WRITING, ..Default::default() };
     let mut writer = ArchiveWriter::new(Vec::new(), options)?;
     if let Some(ledger) = library.tally_ledger()? {
         writer.set_tally_ledger(ledger);

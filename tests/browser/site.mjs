@@ -142,9 +142,15 @@ const ofFolder = {
     await copyFile(place, `${page}.copy`);
     await truncate(place, 1000);
     try {
-      const it = await open();
+      const it = await open(`#play=${line}`);
       await it.says("trouble", "The library cannot be read: ");
       assert.equal(await it.page.locator("#moves tbody tr").count(), 0);
+      // The page itself knows the start position.
+      const other = await open();
+      assert.equal((await other.moves()).length, 4);
+      await other.says("games", "The games of this position cannot be listed: ");
+      await other.page.locator("#moves tbody button").first().click();
+      await other.says("trouble", "The library cannot be read: ");
     } finally {
       await copyFile(`${page}.copy`, place);
       await rm(`${page}.copy`);

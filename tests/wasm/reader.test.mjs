@@ -9,9 +9,9 @@ import test from "node:test";
 import { Failed, load } from "../../src/explorer/reader.js";
 import { built, games, hostOf, random, run, serve } from "./files.mjs";
 
-const wasm = fs.readFileSync(path.join(built, "explorer.wasm"));
+const wasm = fs.readFileSync(path.join(built, "explorer.wasm.gz"));
 const model = fs.readFileSync(path.join(built, "shipped.model"));
-const tally = fs.readFileSync(path.join(built, "tally.wasm"));
+const tally = fs.readFileSync(path.join(built, "tally.wasm.gz"));
 const openings = fs.readFileSync(path.join(built, "openings.table"));
 const open = (host) => load(wasm, { model, tally, openings, fetch: host?.fetch });
 
@@ -102,6 +102,19 @@ test("answers equal those of a server", async () => {
   } finally {
     server.stop();
   }
+});
+
+test("a site has the answer of the start position in its page", async () => {
+  const [, text] = fs.readFileSync(file("site/index.html"), "utf8").match(/id="site">(.*?)<\/script>/);
+  const [{ name, start }] = JSON.parse(text).sources;
+  const reader = await open(hostOf(folder));
+  await reader.open({ name, url: url(manifests.grown) });
+  const answer = comparable(await reader.answer("position", { source: name, parents: "1" }));
+  // The counts are not repeated as the text of a record.
+  assert.equal(answer.body.records.length, answer.body.recordCount);
+  answer.body.records = [];
+  assert.deepEqual(comparable({ status: 200, body: start }), answer);
+  assert.equal(start.found, true);
 });
 
 /** The answers of a sound reader of a source, by question. */

@@ -6,6 +6,8 @@ use axum::body::Bytes;
 
 use epdb_explorer::reader;
 
+/// The media type of files that are compressed already.
+pub(crate) const GZIP: &str = "application/gzip";
 /// The name of the page itself.
 pub(crate) const INDEX: &str = "index.html";
 
@@ -22,7 +24,7 @@ impl Asset {
         let media_type = match name.rsplit('.').next() {
             Some("html") => "text/html; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
-            Some("wasm") => "application/wasm",
+            Some("gz") => GZIP,
             Some("model" | "table") => "application/octet-stream",
             _ => "text/javascript; charset=utf-8",
         };
@@ -39,14 +41,12 @@ macro_rules! assets {
 
 /// The reader of libraries in the browser: its script, its programs, the built-in model of archives, and the names of openings.
 fn of_reader() -> [Asset; 5] {
-    // The files of this program are sound.
-    let unpacked = |program| Bytes::from(zstd::decode_all(program).unwrap_or_default());
     [
         Asset::new("reader.js", Bytes::from_static(reader::SCRIPT.as_bytes())),
         Asset::new("shipped.model", Bytes::from_static(reader::SHIPPED_MODEL)),
         Asset::new("openings.table", Bytes::from_static(reader::OPENINGS)),
-        Asset::new("explorer.wasm", unpacked(reader::WASM)),
-        Asset::new("tally.wasm", unpacked(reader::TALLY_WASM)),
+        Asset::new("explorer.wasm.gz", Bytes::from_static(reader::WASM)),
+        Asset::new("tally.wasm.gz", Bytes::from_static(reader::TALLY_WASM)),
     ]
 }
 

@@ -7,7 +7,7 @@ let reader = null;
 /** Answers a call by its name, in the order of the calls. */
 const answer = async ({ id, name, args }) => {
   try {
-    reader ??= load(new URL("explorer.wasm", location.href));
+    reader ??= load(new URL("explorer.wasm.gz", location.href));
     const it = await reader;
     const result = await calls[name](it, args, (progress) => postMessage({ id, progress }));
     postMessage({ id, result });
@@ -23,11 +23,8 @@ const calls = {
   bytes: (it, [name]) => it.bytes(name),
 };
 
-/** A program of a page that has it in itself, compressed. */
-const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-
 addEventListener("message", ({ data }) => {
   if (!data.program) return answer(data);
-  const { program, tally, ...files } = data;
-  reader = load(unpacked(program), { tally: unpacked(tally), ...files });
+  const { program, ...files } = data;
+  reader = load(program, files);
 });

@@ -12,6 +12,8 @@ const site = JSON.parse($("site")?.textContent ?? "null");
 const here = new Map((site?.sources ?? []).map((source) => [source.name, source]));
 /** The libraries of these that are open, or being opened. */
 const opened = new Map();
+/** The names of those that are open. */
+const ready = new Set();
 
 /** True on a site, which has no server. */
 export const isSite = site !== null;
@@ -27,7 +29,7 @@ const sourceOf = (values) => values.source || (isSite ? [...here.keys()][0] : ""
 
 const opening = (name) => {
   if (!opened.has(name)) {
-    const open = openLibrary(here.get(name));
+    const open = openLibrary(here.get(name)).then(() => ready.add(name));
     open.catch(() => opened.delete(name));
     opened.set(name, open);
   }
@@ -51,9 +53,18 @@ const askServer = async (path, query, signal) => {
   throw new Refused(text || `the server answered ${response.status}`);
 };
 
+/** Whether a question is for the start position, without filters. */
+const isStart = (path, query) =>
+  path === "position" && String(query) === String(new URLSearchParams({ source: query.get("source"), parents: "1" }));
+
 const askReader = async (path, query, signal, limits) => {
   const name = query.get("source");
-  if (here.has(name)) await opening(name);
+  if (here.has(name)) {
+    const library = opening(name);
+    // Until the library is open, the page itself knows the moves of the start position.
+    if (!ready.has(name) && here.get(name).start && isStart(path, query)) return here.get(name).start;
+    await library;
+  }
   const { status, body, bytes } = await answerHere(path, query, limits);
   // A question that nobody waits for any more has no answer.
   signal?.throwIfAborted();

@@ -12,15 +12,14 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::page::assets::{self, Asset, INDEX};
+use super::page::assets::{self, INDEX};
 use epdb_base::new_file::NewFile;
 use epdb_chess::error::{Error, Result};
-use epdb_explorer::{Explorer, Served};
+use epdb_explorer::{Explorer, Refusal, Served};
+use epdb_library::names::Names;
 use epdb_library::publish::PublishedLibrary;
 use epdb_source::{Collection, FileFormat};
 
@@ -84,10 +83,20 @@ pub fn write_folder(folder: &Path, sources: &[SiteSource]) -> Result<SiteSize> {
         files.extend(library.files.iter().map(|file| format!("{DATA}/{name}/{file}")));
     }
     fs::create_dir_all(folder.join(&folder_of_assets))?;
-    for Asset { name, content, .. } in assets::assets().filter(|asset| asset.name != INDEX) {
+    let mut write_asset = |name, content: &[u8]| {
         let file = format!("{folder_of_assets}/{name}");
         write(&folder.join(&file), content)?;
         files.insert(file);
+        Ok::<(), Error>(())
+    };
+    // One script is received sooner than many that import each other.
+    for name in ["explorer.js", "reader_worker.js"] {
+        write_asset(name, bundle::script(name).as_bytes())?;
+    }
+    for name in
+        ["style.css", "explorer.wasm.gz", "tally.wasm.gz", "shipped.model", "openings.table"]
+    {
+        write_asset(name, assets::content(name))?;
     }
     write(&folder.join(UNTOUCHED), b"")?;
     // From here on, the new files are shown.
@@ -166,8 +175,8 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
     let mut parts = vec![
         data("site", "application/json", &description),
         data("worker", "text/plain", &bundle::script("reader_worker.js")),
-        data("wasm", octets, &STANDARD.encode(compressed("explorer.wasm")?)),
-        data("tally", octets, &STANDARD.encode(compressed("tally.wasm")?)),
+        data("wasm", octets, &STANDARD.encode(assets::content("explorer.wasm.gz"))),
+        data("tally", octets, &STANDARD.encode(assets::content("tally.wasm.gz"))),
         data("model", octets, &STANDARD.encode(assets::content("shipped.model"))),
         data("openings", octets, &STANDARD.encode(assets::content("openings.table"))),
     ];
@@ -180,13 +189,6 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
         .replacen(STYLE, &format!("{}\n<style>{style}</style>", policy(&allowed)), 1)
         .replacen(SCRIPT, "", 1)
         .replacen("</body>", &format!("{}\n</body>", parts.join("\n")), 1))
-}
-
-/// A file of the page as a browser unpacks it.
-fn compressed(name: &str) -> Result<Vec<u8>> {
-    let mut out = GzEncoder::new(Vec::new(), Compression::best());
-    out.write_all(assets::content(name))?;
-    Ok(out.finish()?)
 }
 
 /// The elements of the page that name its files.
@@ -209,8 +211,8 @@ fn description(
     sources: &[SiteSource],
     place: impl Fn(usize, &SiteSource) -> (&'static str, String),
 ) -> Result<String> {
-    let mut explorer =
-        Explorer { sources: Vec::new(), changes: 0, names: Arc::default(), strict: false };
+    let names = Arc::new(Names::from_files(&[])?);
+    let mut explorer = Explorer { sources: Vec::new(), changes: 0, names, strict: false };
     for source in sources {
         let format =
             if source.library.files.len() > 1 { FileFormat::Shards } else { FileFormat::Epa };
@@ -225,9 +227,22 @@ fn description(
         let (key, value) = place(number, source);
         object.insert(key.to_string(), value.into());
         object.insert("whole".to_string(), (!source.is_by_ranges).into());
+        object.insert("start".to_string(), start_position(&explorer, &source.name)?);
     }
     let text = serde_json::json!({ "sources": objects }).to_string();
     Ok(text.replace('<', "\\u003c"))
+}
+
+/// What the explorer says of the start position, which the page then shows before it has received anything else.
+fn start_position(explorer: &Explorer, source: &str) -> Result<Value> {
+    let refused = |why: Refusal| Error::new(why.to_string()).in_source(source);
+    let answer = explorer.start_position(source).map_err(refused)?;
+    let mut answer: Value = serde_json::from_str(&answer.json).map_err(Error::from_cause)?;
+    // What a record counts is in the moves of the answer; as text it is often a hundred times as long.
+    if let Some(records) = answer["records"].as_array_mut() {
+        records.retain(|record| record["operations"].get("tally").is_none());
+    }
+    Ok(answer)
 }
 
 impl SiteSource {

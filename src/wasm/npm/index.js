@@ -8,7 +8,7 @@ export { Failed, load };
  * Opens a library: the address of an archive (`.epa`) or of a manifest, or the bytes of an archive.
  */
 export async function open(library, options = {}) {
-  const reader = await load(options.wasm ?? new URL("explorer.wasm", import.meta.url), options);
+  const reader = await load(options.wasm ?? new URL("explorer.wasm.gz", import.meta.url), options);
   const bytes = library instanceof ArrayBuffer ? new Uint8Array(library) : library;
   const isAddress = typeof library === "string" || library instanceof URL;
   await reader.open({ name: "library", ...(isAddress ? { url: library } : { bytes }) });
