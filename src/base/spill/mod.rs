@@ -408,8 +408,14 @@ impl<F: Read + Seek> Merge<F> {
             return Ok(());
         }
         if let Some(&top) = self.heap.first() {
-            if !self.runs[top].advance(&mut self.file)? {
-                self.heap.swap_remove(0);
+            match self.runs[top].advance(&mut self.file) {
+                Ok(true) => {}
+                Ok(false) => drop(self.heap.swap_remove(0)),
+                Err(error) => {
+                    // A record that was read in part is none, and neither are those after it.
+                    self.heap.clear();
+                    return Err(error);
+                }
             }
             self.sift_down(0);
         }
@@ -547,6 +553,46 @@ mod tests {
     fn numbered(count: u32) -> Pairs {
         let key = |n: u32| format!("the same start {}", n.wrapping_mul(2_654_435_761) % 97);
         (0..count).map(|n| (key(n).into_bytes(), n.to_be_bytes().to_vec())).collect()
+    }
+
+    /// A file of which only the first bytes can be read.
+    struct Failing(io::Cursor<Vec<u8>>, u64);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let place = self.0.position();
+            if place + buffer.len() as u64 > self.1 {
+                Err(io::ErrorKind::Other.into())
+            } else {
+                self.0.read(buffer)
+            }
+        }
+    }
+
+    impl Seek for Failing {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    /// Who goes on after an error gets no record that was read in part.
+    #[test]
+    fn after_an_error_there_are_no_records() {
+        let mut file = Vec::new();
+        for number in 0..10_000_u32 {
+            write_record(&mut file, &number.to_be_bytes(), [&[7; 30], &[]]).unwrap();
+        }
+        let len = file.len() as u64;
+        for readable in (BLOCK as u64..len).step_by(9973) {
+            let file = Failing(io::Cursor::new(file.clone()), readable);
+            let mut merged = MergedRuns::new(file, &[0..len], BLOCK).unwrap();
+            while merged.advance().is_ok() {
+                assert!(merged.current().is_some());
+            }
+            assert_eq!(merged.current(), None);
+            merged.advance().unwrap();
+            assert_eq!(merged.current(), None);
+        }
     }
 
     fn stably_sorted(records: &Pairs) -> Pairs {
