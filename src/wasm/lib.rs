@@ -46,6 +46,8 @@ pub extern "C" fn input(len: u32) -> *mut u8 {
 pub extern "C" fn call(text_len: u32) -> u32 {
     let mut text = INPUT.take();
     let bytes = text.split_off(text.len().min(text_len as usize));
+    // Else the memory of a file would be taken twice.
+    text.shrink_to_fit();
     let answer = STATE.with_borrow_mut(|state| state.answer(&text, bytes));
     OUTPUT.set(answer.body);
     answer.status

@@ -19,6 +19,8 @@ use epdb_source::{Collection, Compression, FileFormat, Lookup};
 const COUNTING: usize = 288 << 20;
 /// Memory for writing an archive, in bytes, beside the archive itself and the spill.
 const WRITING: usize = 32 << 20;
+/// Most bytes that a record takes in an archive, as far as is known. One that outgrew its memory would be copied.
+const RECORD: usize = 128;
 /// The part of the time in which games are read.
 const READING: f64 = 0.7;
 
@@ -65,15 +67,24 @@ pub(crate) fn tally(counting: &Counting, file: Vec<u8>) -> Result<(Served, Count
     let (sources, games) = builder.take_games()?;
     let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
     let options = PackOptions { level: Level::Fast, memory_bytes: WRITING, ..Default::default() };
-    let mut writer = ArchiveWriter::new(Vec::new(), options)?;
-    writer.set_tally_ledger(TallyLedger { origin, games: Some(games) });
+    let mut begun = None;
     let mut written = 0;
     builder.drain(TallyOrder::Games, &mut |batch, all| {
+        // Only now, because what counting took is free again.
+        let writer = match &mut begun {
+            Some(writer) => writer,
+            None => {
+                let archive = Vec::with_capacity(all.unwrap_or_default() as usize * RECORD);
+                begun.insert(ArchiveWriter::new(archive, options.clone())?)
+            }
+        };
         written += batch.len();
         let part = all.map_or(0.0, |all| written as f64 / all as f64);
         progress(READING + part * (1.0 - READING));
         batch.each(&mut |record| Ok(writer.push_encoded(record)?))
     })?;
+    let Some(mut writer) = begun else { return Err(no_games(name)) };
+    writer.set_tally_ledger(TallyLedger { origin, games: Some(games) });
     builder.drain_games(&mut |game| Ok(writer.keep_game(game)?))?;
     let archive = Archive::from_bytes(writer.finish()?)?;
     let served =
@@ -106,7 +117,6 @@ pub(crate) fn packed(library: &Collection) -> Result<Vec<u8>> {
 /// # Errors
 /// The file has no games, or cannot be read.
 fn read_games(name: &str, file: Vec<u8>, builder: &mut TallyBuilder) -> Result<()> {
-    let no_games = || Error::new("no games: a file of games in PGN is expected").in_source(name);
     let is_compressed = Compression::from_bytes(&file) == Compression::Zstd;
     let mut file = Watched { size: file.len(), read: 0, file: io::Cursor::new(file) };
     let mut decoder;
@@ -127,7 +137,11 @@ fn read_games(name: &str, file: Vec<u8>, builder: &mut TallyBuilder) -> Result<(
         }
         has_games = true;
     }
-    has_games.then_some(()).ok_or_else(no_games)
+    has_games.then_some(()).ok_or_else(|| no_games(name))
+}
+
+fn no_games(name: &str) -> Error {
+    Error::new("no games: a file of games in PGN is expected").in_source(name)
 }
 
 /// A file that tells the host how much of it was read.

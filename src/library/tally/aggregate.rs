@@ -353,12 +353,12 @@ const AHEAD: usize = 8;
 /// Calls `visit_position` with the key, the board and the tally of each position in a part of the
 /// visits. The keys ascend; positions with the same key are sorted by their boards.
 pub(super) fn each_position(
-    part: usize,
+    part: &[Part],
     games: Games<'_>,
     visit_position: &mut impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut sum = Sum::keeping(games.kept.map(|kept| kept.limit));
-    let mut order = by_key(games.visits, part);
+    let mut order = by_key(part);
     if !games.removed.is_empty() {
         order.retain(|(_, visit)| !games.removed.contains(&visit.game));
     }
@@ -398,10 +398,9 @@ pub(super) fn each_position(
 }
 
 /// The visits of a part with their keys, by ascending keys.
-fn by_key(visits: &[Visits], part: usize) -> Vec<(u64, &Visit)> {
-    let parts = || visits.iter().map(|visits| &visits.parts[part]);
-    let len = parts().map(Part::len).sum();
-    let all = || parts().flat_map(Part::iter);
+fn by_key(part: &[Part]) -> Vec<(u64, &Visit)> {
+    let len = part.iter().map(Part::len).sum();
+    let all = || part.iter().flat_map(Part::iter);
     // About one bucket per visit, so that most buckets have one or two visits.
     let bits = (usize::BITS - usize::leading_zeros(len)).clamp(1, u64::BITS - 1 - PART_BITS);
     let bucket = |visit: &Visit| (visit.key << PART_BITS >> (u64::BITS - bits)) as usize;

@@ -19,7 +19,7 @@ pub use merged::MergedGames;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use keep::Keeper;
 use log::{CountedLog, LoggedGame};
 use merged::{Comparison, Labels};
 use rayon::prelude::*;
-use visits::{Line, PART_BITS, Role, Visits, Which};
+use visits::{Line, PART_BITS, Part, Role, Visits, Which};
 
 use crate::delta::DeltaBase;
 use crate::game_tag::names_player;
@@ -323,6 +323,9 @@ const BATCH_OF_MEMORY: usize = 64;
 const KEPT_OF_MEMORY: usize = 8;
 /// The comparison of the copies of games uses at most the memory divided by this number.
 const COMPARED_OF_MEMORY: usize = 16;
+/// The records that are sorted by their places use at most the memory divided by this number: the visits are still in
+/// memory when the first of them come.
+const BY_PLACE_OF_MEMORY: usize = 8;
 /// The moves of games with ids use at most the memory divided by this number.
 const LOGGED_OF_MEMORY: usize = 32;
 /// Minimum number of games per thread.
@@ -359,11 +362,19 @@ impl CountedGames {
             .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
     }
 
-    /// Calls `visit` with each position of a part, and keeps at most `limit` games of each kind for
-    /// it.
+    /// Takes the visits: those of each part are freed with it, while the sums of other parts grow.
+    fn take_parts(&mut self) -> Vec<Vec<Part>> {
+        let part_of = |part: usize| {
+            self.visits.iter_mut().map(|visits| std::mem::take(&mut visits.parts[part])).collect()
+        };
+        (0..1 << PART_BITS).map(part_of).collect()
+    }
+
+    /// Calls `visit` with each position of a part, of which there are the visits of each thread, and keeps at most
+    /// `limit` games of each kind for it.
     fn each_position(
         &self,
-        part: usize,
+        part: &[Part],
         limit: Option<u8>,
         mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -749,19 +760,20 @@ impl TallyBuilder {
     fn spill(&mut self) -> Result<()> {
         let before = self.counted.before + self.counted.games.len() as u64;
         let others = CountedGames { before, ..CountedGames::default() };
-        let counted = std::mem::replace(&mut self.counted, others);
+        let mut counted = std::mem::replace(&mut self.counted, others);
+        let parts = counted.take_parts();
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory_bytes / 2));
         let limit = self.options.keep_games;
-        let tallies_of = |part| {
+        let tallies_of = |part: Vec<Part>| {
             let mut tallies = Tallies::default();
-            counted.each_position(part, limit, |key, board, tallied| {
+            counted.each_position(&part, limit, |key, board, tallied| {
                 tallies.push(key, board, tallied);
                 Ok(())
             })?;
             Ok(tallies)
         };
-        each_made(PARTS, tallies_of, |tallies: &Tallies| {
+        each_made(parts.into_iter(), tallies_of, |tallies: &Tallies| {
             tallies.iter().try_for_each(|(key, tally)| Ok(sorter.push(key, tally)?))
         })
     }
@@ -812,13 +824,13 @@ impl TallyBuilder {
         let limit = self.options.keep_games;
         let spilled = self.spilled.take();
         let each_sum = |visit: &mut dyn FnMut(&Sums) -> Result<()>| match spilled {
-            None => visit_parts(&counted, limit, visit),
+            None => visit_parts(counted, limit, visit),
             Some(sorter) => visit_sums(sorter.finish()?, limit, &not_kept, visit),
         };
         if order == TallyOrder::Key {
             return each_sum(&mut |sums| pass_on(&sums.records));
         }
-        let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
+        let mut by_place = Sorter::new(&self.directory, self.memory_bytes / BY_PLACE_OF_MEMORY);
         each_sum(&mut |sums| {
             let mut places = sums.places.iter();
             sums.records.each(&mut |record| {
@@ -826,7 +838,6 @@ impl TallyBuilder {
                 Ok(by_place.push(&place.to_bytes(), record)?)
             })
         })?;
-        drop(counted);
         all.set(Some(by_place.len()));
         let mut sorted = by_place.finish()?;
         let mut batch = EncodedBatch::default();
@@ -941,22 +952,21 @@ fn each_made<J: Send, T: Send>(
     make_in_order(jobs, make, take).map(drop)
 }
 
-const PARTS: Range<usize> = 0..1 << PART_BITS;
-
 /// Passes to `visit` the sums of visits that are all in memory.
 fn visit_parts(
-    counted: &CountedGames,
+    mut counted: CountedGames,
     limit: Option<u8>,
     visit: &mut dyn FnMut(&Sums) -> Result<()>,
 ) -> Result<()> {
-    let sums_of = |part| {
+    let parts = counted.take_parts();
+    let sums_of = |part: Vec<Part>| {
         let mut sums = Sums::default();
-        counted.each_position(part, limit, |_, board, tallied| {
+        counted.each_position(&part, limit, |_, board, tallied| {
             sums.push(tallied.place(), |out| tallied.put_record(board, out))
         })?;
         Ok(sums)
     };
-    each_made(PARTS, sums_of, visit)
+    each_made(parts.into_iter(), sums_of, visit)
 }
 
 /// Tallies of positions for a [`Sorter`]. The key of each is the key of the position and its board.

@@ -54,7 +54,7 @@ const count = async (file, player, color) => {
   section($("own"), [h("span", {}, `Counting ${file.name}`), bar, button("Stop", stopReader)]);
   actions.say(`Counting ${file.name}.`);
   try {
-    await countGames(new Uint8Array(await file.arrayBuffer()), {
+    await countGames(file, {
       name, ...(player && { player }), ...(player && color && { color }), onProgress: (share) => { bar.value = share; },
     });
     await opened(name, true);

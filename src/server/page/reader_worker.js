@@ -19,7 +19,8 @@ const answer = async ({ id, name, args }) => {
 const calls = {
   open: (it, [library]) => it.open(library),
   answer: (it, [path, query, limits]) => it.answer(path, new URLSearchParams(query), limits),
-  tally: (it, [bytes, options], onProgress) => it.tally(bytes, { ...options, onProgress }),
+  // Read here, because the bytes would be copied on their way.
+  tally: async (it, [file, options], onProgress) => it.tally(new Uint8Array(await file.arrayBuffer()), { ...options, onProgress }),
   bytes: (it, [name]) => it.bytes(name),
 };
 

@@ -63,7 +63,7 @@ export const openLibrary = ({ name, url, bytes, whole }) => {
 export const answerHere = (path, query, limits) => call("answer", [path, String(query), limits]);
 
 /** Counts the games of a file into a library called `name`. */
-export const countGames = (bytes, { name, player, color, onProgress }) => call("tally", [bytes, { name, player, color }], onProgress);
+export const countGames = (file, { name, player, color, onProgress }) => call("tally", [file, { name, player, color }], onProgress);
 
 /** The bytes of a library. */
 export const bytesOfLibrary = (name) => call("bytes", [name]);
