@@ -17,7 +17,7 @@ use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, KeptGames, Opcode, Operand, Operation};
 use epdb_source::{
     Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedArchive,
-    Streams, Target, TargetOptions, YoungLayer,
+    Streams, Target, TargetOptions, YoungLayer, name_of,
 };
 
 /// The tags that published games have, unless others are chosen.
@@ -139,44 +139,51 @@ impl PublishJob {
         S::Error: From<LedgerError>,
     {
         let scratch = tempfile::tempdir().map_err(Error::from)?;
-        fs::create_dir_all(&self.folder).map_err(|error| {
-            Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
-        })?;
         let (base, deltas) = self.layers();
-        let mut young_layers = Vec::new();
-        let mut public = Vec::new();
-        for delta in &deltas {
-            let packed = scratch.path().join("young.epa");
-            let young = self.pack(delta, &packed, sink)?;
-            if young.records > 0 {
-                public.push(young);
-                young_layers.push(put_young(&packed, &self.folder)?);
+        let mut young = Vec::new();
+        for (number, delta) in deltas.iter().enumerate() {
+            let packed = scratch.path().join(format!("young-{number}.epa"));
+            let public = self.pack(delta, &packed, sink)?;
+            if public.records > 0 {
+                young.push((public, packed));
             }
         }
         let made_from = self.made_from(&base)?;
         // Parts take more than one file, but not twice as much.
         let min_parts = if deltas.is_empty() { self.max_one_file.saturating_mul(2) } else { 0 };
-        let mut published = match self.earlier_base(&made_from, min_parts)? {
-            Some((published, manifest)) => {
-                self.write_manifest(manifest, young_layers)?;
-                published
-            }
+        let packed = scratch.path().join("packed.epa");
+        let (mut published, manifest) = match self.earlier_base(&made_from, min_parts)? {
+            Some((published, manifest)) => (published, Some(manifest)),
             None => {
                 let base = self.library(&base, scratch.path(), sink)?;
-                let packed = scratch.path().join("packed.epa");
-                let mut published = self.pack(&base, &packed, sink)?;
-                let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
-                if deltas.is_empty() && bytes <= self.max_one_file {
-                    published.file = put(&packed, &hash_of(&packed)?, &self.folder, &self.name)?;
-                    published.files = vec![published.file.clone()];
-                    published.bytes = bytes;
-                    return Ok(published);
-                }
-                self.cut(packed, bytes, made_from, young_layers, sink)?;
-                published
+                (self.pack(&base, &packed, sink)?, None)
             }
         };
-        public.into_iter().for_each(|young| published.add(young));
+        if published.records == 0 && young.is_empty() {
+            let empty = Error::new("it has no records: there is nothing to publish");
+            return Err(empty.in_source(name_of(&self.source)).into());
+        }
+        fs::create_dir_all(&self.folder).map_err(|error| {
+            Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
+        })?;
+        if manifest.is_none() && deltas.is_empty() {
+            let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
+            if bytes <= self.max_one_file {
+                published.file = put(&packed, &hash_of(&packed)?, &self.folder, &self.name)?;
+                published.files = vec![published.file.clone()];
+                published.bytes = bytes;
+                return Ok(published);
+            }
+        }
+        let mut young_layers = Vec::new();
+        for (public, packed) in young {
+            published.add(public);
+            young_layers.push(put_young(&packed, &self.folder)?);
+        }
+        match manifest {
+            Some(base) => self.write_manifest(base, young_layers)?,
+            None => self.cut(packed, made_from, young_layers, sink)?,
+        }
         let written = ShardedArchive::at(&self.folder.join(MANIFEST))?;
         published.bytes = written.manifest().bytes();
         published.file = MANIFEST.to_string();
@@ -372,7 +379,6 @@ impl PublishJob {
     fn cut<S: JobSink>(
         &self,
         packed: PathBuf,
-        bytes: u64,
         made_from: About,
         young_layers: Vec<YoungLayer>,
         sink: &mut S,
@@ -380,8 +386,8 @@ impl PublishJob {
     where
         S::Error: From<LedgerError>,
     {
-        let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
         let archive = Archive::open(&packed).map_err(Error::from)?;
+        let parts = archive.bytes().div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
         let mut about = archive.about().map_err(Error::from)?;
         about.replace(made_from);
         let memory_bytes = self.memory_bytes / 2;

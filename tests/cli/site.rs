@@ -288,6 +288,7 @@ fn what_cannot_be_published_is_refused() {
     let scratch = sources();
     fs::create_dir(scratch.path("mine")).unwrap();
     scratch.write("mine/thesis.txt", "years");
+    scratch.write("comments.epd", "# no records\n");
     for (args, why) in [
         (
             &["games.pgn", "-o", "x"][..],
@@ -306,6 +307,10 @@ fn what_cannot_be_published_is_refused() {
             "two sources are named a",
         ),
         (&[&["none.epa", "-o", "x"], &ABOUT[..]].concat(), "none.epa"),
+        (
+            &[&["comments.epd", "-o", "x"], &ABOUT[..]].concat(),
+            "comments.epd: it has no records: there is nothing to publish",
+        ),
         (&["-o", "x"], "required arguments were not provided"),
     ] {
         let done = scratch.run(&[&["site"], args].concat());

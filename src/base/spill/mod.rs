@@ -583,9 +583,10 @@ mod tests {
             write_record(&mut file, &number.to_be_bytes(), [&[7; 30], &[]]).unwrap();
         }
         let len = file.len() as u64;
-        for readable in (BLOCK as u64..len).step_by(9973) {
+        let half = len / 2;
+        for readable in (half + BLOCK as u64..len).step_by(9973) {
             let file = Failing(io::Cursor::new(file.clone()), readable);
-            let mut merged = MergedRuns::new(file, &[0..len], BLOCK).unwrap();
+            let mut merged = MergedRuns::new(file, &[0..half, half..len], BLOCK).unwrap();
             while merged.advance().is_ok() {
                 assert!(merged.current().is_some());
             }

@@ -29,7 +29,7 @@ use epdb_source::{FileFormat, name_of};
 ///
 /// Run the command again to publish a newer library in the same folder. Files that did not change stay as they are;
 /// files that the new site lacks are removed. Of LIBRARY+DELTA.epdb, each delta is a file of its own: when games were
-/// added to it, only this file and lists of files change.
+/// added to it, only this file and lists of files change, and the library is not packed again.
 ///
 /// The page shows the source and the licence of the data, which --about gives, or which the library has from
 /// `epdb tally` or `epdb pack`. What becomes public is printed.
