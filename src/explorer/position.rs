@@ -133,7 +133,7 @@ pub(crate) fn position(
 }
 
 impl Explorer {
-    /// What [`Question::Position`](crate::Question::Position) answers for the start position of a source, with its
+    /// The answer to [`Question::Position`](crate::Question::Position) for the start position of a source, with its
     /// parents.
     ///
     /// # Errors

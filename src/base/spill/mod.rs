@@ -412,7 +412,7 @@ impl<F: Read + Seek> Merge<F> {
                 Ok(true) => {}
                 Ok(false) => drop(self.heap.swap_remove(0)),
                 Err(error) => {
-                    // A record that was read in part is none, and neither are those after it.
+                    // The record that was read in part must not be returned, nor those after it.
                     self.heap.clear();
                     return Err(error);
                 }
@@ -575,7 +575,7 @@ mod tests {
         }
     }
 
-    /// Who goes on after an error gets no record that was read in part.
+    /// A caller that continues after an error gets no record that was read in part.
     #[test]
     fn after_an_error_there_are_no_records() {
         let mut file = Vec::new();

@@ -233,7 +233,7 @@ fn description(
     Ok(text.replace('<', "\\u003c"))
 }
 
-/// What the explorer says of the start position, which the page then shows before it has received anything else.
+/// The answer of the explorer for the start position, which the page then shows before it has received anything else.
 fn start_position(explorer: &Explorer, source: &str) -> Result<Value> {
     let refused = |why: Refusal| Error::new(why.to_string()).in_source(source);
     let answer = explorer.start_position(source).map_err(refused)?;
