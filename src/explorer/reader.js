@@ -20,6 +20,8 @@ const HEAD = 65536;
 const MAX_WHOLE = 4 << 20;
 /** Maximum number of times that an answer may need more bytes. */
 const MAX_ROUNDS = 200;
+/** Number of answers that are kept. */
+const MAX_ANSWERS = 200;
 /** The first two bytes of what is compressed with gzip. */
 const GZIP = 0x1f8b;
 /** The status of an answer whose source cannot be received. */
@@ -66,6 +68,8 @@ class Reader {
   #onProgress = () => {};
   /** How each source was opened, by its name. */
   #sources = new Map();
+  /** The texts of answers, by their questions: people go back and forth. There is a new map when a source changes. */
+  #answers = new Map();
   /** Requests that wait for their answers. */
   #waiting = new Map();
 
@@ -104,6 +108,7 @@ class Reader {
   }
 
   async #openSource(name, source, cache) {
+    this.#answers = new Map();
     this.#call({ close: { name } });
     source.stamps.clear();
     const file = source.bytes ? { head: source.bytes, size: source.bytes.length } : await this.#host.head(source, cache);
@@ -122,6 +127,9 @@ class Reader {
   async answer(path, query, { maxBytes = Infinity } = {}) {
     if (path === "search" && this.#tally) await this.#once("tally", () => this.#loadTally());
     const request = { answer: { path, query: new URLSearchParams(query).toString() } };
+    const question = JSON.stringify(request);
+    const answers = this.#answers;
+    if (answers.has(question)) return { status: 200, body: JSON.parse(answers.get(question)) };
     try {
       let reply = await this.#ask(request, NOTHING, maxBytes).catch((error) => {
         if (error instanceof Changed) return { status: 500, error };
@@ -131,7 +139,10 @@ class Reader {
       if (reply.status === 500 && (await this.#reopenChanged())) reply = await this.#ask(request, NOTHING, maxBytes);
       if (reply.error) throw reply.error;
       const text = decoder.decode(reply.body);
-      return { status: reply.status, body: reply.status === 200 ? JSON.parse(text) : text };
+      if (reply.status !== 200) return { status: reply.status, body: text };
+      if (answers.size >= MAX_ANSWERS) answers.clear();
+      answers.set(question, text);
+      return { status: 200, body: JSON.parse(text) };
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
       return { status: NOT_RECEIVED, body: error.message, bytes: error.bytes };
@@ -149,6 +160,7 @@ class Reader {
     const { status, body } = await this.#ask(request, bytes);
     if (status !== 200) throw new Failed(decoder.decode(body));
     this.#sources.delete(name);
+    this.#answers = new Map();
     return JSON.parse(decoder.decode(body));
   }
 
@@ -162,6 +174,7 @@ class Reader {
   /** Forgets a source. */
   close(name) {
     this.#sources.delete(name);
+    this.#answers = new Map();
     this.#call({ close: { name } });
   }
 
