@@ -136,6 +136,21 @@ const ofFolder = {
     await it.until("the position is there", () => document.querySelector('[data-square="a7"]').dataset.piece === "P");
   },
 
+  async "after a count that was stopped, the library is read as before"(open) {
+    const it = await open();
+    await it.drag("e2", "e4");
+    await it.lineIs("e4");
+    // Counting waits for its program, which never comes.
+    await it.page.context().route(/tally\.wasm/, () => {});
+    await it.page.locator("#own-file").setInputFiles(games);
+    await it.page.getByRole("button", { name: "Count", exact: true }).click();
+    await it.page.getByRole("button", { name: "Stop" }).click();
+    await it.says("own", "It was stopped.");
+    await it.drag("c7", "c5");
+    await it.lineIs("e4 c5");
+    await it.says("opening", "Sicilian Defense");
+  },
+
   async "a library that is cut off is said to be"(open) {
     const [library] = await readdir(join(folder, "data/masters"));
     const place = join(folder, "data/masters", library);

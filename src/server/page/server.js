@@ -1,7 +1,7 @@
 // Questions to the server, or to the reader of libraries in the browser.
 
 import { $ } from "./dom.js";
-import { Unreadable, answerHere, openLibrary } from "./worker.js";
+import { Unreadable, answerHere, openLibrary, whenReaderEnds } from "./worker.js";
 
 /** The server answered that it cannot: `message` says why. */
 export class Refused extends Error {}
@@ -14,6 +14,13 @@ const here = new Map((site?.sources ?? []).map((source) => [source.name, source]
 const opened = new Map();
 /** The names of those that are open. */
 const ready = new Set();
+
+// Those of a site are opened again when they are asked; those that were dropped on the page are gone.
+whenReaderEnds(() => {
+  for (const [name, { url, bytes }] of here) if (!url && !bytes) here.delete(name);
+  opened.clear();
+  ready.clear();
+});
 
 /** True on a site, which has no server. */
 export const isSite = site !== null;

@@ -9,6 +9,12 @@ let worker = null;
 /** What waits for an answer, by number. */
 const waiting = new Map();
 let asked = 0;
+let onEnd = () => {};
+
+/** Calls a function whenever the reader ends: no library is open then. */
+export const whenReaderEnds = (end) => {
+  onEnd = end;
+};
 
 /** The bytes of an element that has them in base64. */
 const bytesOf = (id) => Uint8Array.from(atob($(id).textContent), (letter) => letter.charCodeAt(0));
@@ -30,6 +36,7 @@ const fail = (words) => {
   waiting.clear();
   worker?.terminate();
   worker = null;
+  onEnd();
 };
 
 const listen = ({ data: { id, result, error, progress } }) => {
@@ -68,5 +75,5 @@ export const countGames = (file, { name, player, color, onProgress }) => call("t
 /** The bytes of a library. */
 export const bytesOfLibrary = (name) => call("bytes", [name]);
 
-/** Ends what is being done. Libraries that were opened here are gone. */
+/** Ends what is being done. */
 export const stopReader = () => fail("It was stopped.");
