@@ -22,8 +22,6 @@ const MAX_WHOLE = 4 << 20;
 const MAX_ROUNDS = 200;
 /** Number of answers that are kept. */
 const MAX_ANSWERS = 200;
-/** The first two bytes of what is compressed with gzip. */
-const GZIP = 0x1f8b;
 /** The status of an answer whose source cannot be received. */
 const NOT_RECEIVED = 502;
 
@@ -37,9 +35,9 @@ const now = () => Math.floor(Date.now() / 1000);
 const beside = (name) => new URL(name, import.meta.url);
 
 /**
- * Loads the reader. `wasm` is its address, a response, or its bytes, which may be compressed with gzip. `model` is the built-in model, which is received
- * when a library needs it; `tally` is the module that also counts and finds games, which is received for the first of
- * these. `openings` is the table of their names; null leaves positions without names.
+ * Loads the reader. `wasm` is its address, a response, or its bytes, which may be compressed with gzip. `model` is the
+ * built-in model, which is received when a library needs it; `tally` is the module that also counts and finds games,
+ * which is received for the first of these. `openings` is the table of their names; null leaves positions without names.
  */
 export async function load(wasm, options = {}) {
   const { model = beside("shipped.model"), tally = beside("tally.wasm.gz"), openings = beside("openings.table"), fetch } = options;
@@ -50,8 +48,9 @@ export async function load(wasm, options = {}) {
 
 /** Compiles a program. One that was compressed may arrive unpacked: some hosts say so, and then browsers unpack it. */
 const compiled = async (program) => {
-  const isPacked = new DataView(program.buffer ?? program, program.byteOffset ?? 0, program.byteLength).getUint16(0) === GZIP;
-  if (!isPacked) return WebAssembly.compile(program);
+  const [first, second] = program instanceof ArrayBuffer ? new Uint8Array(program) : program;
+  const isGzip = first === 0x1f && second === 0x8b;
+  if (!isGzip) return WebAssembly.compile(program);
   const unpacked = new Blob([program]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
 };

@@ -229,9 +229,9 @@ impl PublishJob {
     ) -> Result<Option<(PublishedLibrary, Manifest)>> {
         let Ok(written) = ShardedArchive::at(&self.folder.join(MANIFEST)) else { return Ok(None) };
         let manifest = written.manifest();
-        let (about, mut wanted) = (manifest.about(), made_from.facts().peekable());
-        let is_same =
-            wanted.peek().is_some() && wanted.all(|fact| about.facts().any(|known| known == fact));
+        let about = manifest.about();
+        let wanted = made_from.facts().next();
+        let is_same = wanted.is_some_and(|fact| about.facts().any(|known| known == fact));
         let is_whole = |file: &str, blake3: &str| {
             hash_of(&self.folder.join(file)).is_ok_and(|hash| hash == blake3)
         };

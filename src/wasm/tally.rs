@@ -17,7 +17,7 @@ use epdb_source::{Collection, Compression, FileFormat, Lookup};
 
 /// Memory for counting, in bytes: that of 45,000 games. More goes to a spill, which is in memory too.
 const COUNTING: usize = 288 << 20;
-/// Memory for writing an archive, in bytes, beside the archive itself and the spill.
+/// Memory for writing the archive that was counted, in bytes, beside the archive itself and the spill.
 const WRITING: usize = 32 << 20;
 /// Most bytes that a record takes in an archive, as far as is known. One that outgrew its memory would be copied.
 const RECORD: usize = 128;
@@ -98,7 +98,7 @@ pub(crate) fn tally(counting: &Counting, file: Vec<u8>) -> Result<(Served, Count
 /// # Errors
 /// The library is damaged.
 pub(crate) fn packed(library: &Collection) -> Result<Vec<u8>> {
-    let options = PackOptions { memory_bytes: WRITING, ..Default::default() };
+    let options = PackOptions { memory_bytes: COUNTING, ..Default::default() };
     let mut writer = ArchiveWriter::new(Vec::new(), options)?;
     if let Some(ledger) = library.tally_ledger()? {
         writer.set_tally_ledger(ledger);

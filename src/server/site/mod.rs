@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::page::assets::{self, INDEX};
+use super::page::assets::{self, Asset, INDEX};
 use epdb_base::new_file::NewFile;
 use epdb_chess::error::{Error, Result};
 use epdb_explorer::{Explorer, Refusal, Served};
@@ -93,10 +93,9 @@ pub fn write_folder(folder: &Path, sources: &[SiteSource]) -> Result<SiteSize> {
     for name in ["explorer.js", "reader_worker.js"] {
         write_asset(name, bundle::script(name).as_bytes())?;
     }
-    for name in
-        ["style.css", "explorer.wasm.gz", "tally.wasm.gz", "shipped.model", "openings.table"]
-    {
-        write_asset(name, assets::content(name))?;
+    let is_other = |asset: &&Asset| asset.name != INDEX && !asset.name.ends_with(".js");
+    for Asset { name, content, .. } in assets::assets().filter(is_other) {
+        write_asset(name, content)?;
     }
     write(&folder.join(UNTOUCHED), b"")?;
     // From here on, the new files are shown.
