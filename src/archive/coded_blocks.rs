@@ -1,7 +1,9 @@
 //! Coding of a segment of level default. Other threads do this while the writer takes the records
 //! of the next segment.
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, CodedSegment, PartEntries};
+use super::blocks::{
+    self, Arrangement, BlockSegmentBuilder, CodedSegment, PartEntries, RecordKeys,
+};
 use super::error::ArchiveError;
 use super::file::sink::Sink;
 use super::options::{PackOptions, SortedSizes};
@@ -17,8 +19,8 @@ pub(super) struct CodedBlocks {
     pub(super) order: Option<Vec<u8>>,
     /// The section of separators. `None` if records are found by the index, or if there is none.
     pub(super) separators: Option<Vec<u8>>,
-    /// The records, in the order in which they are coded.
-    pub(super) records: BlockSegmentBuilder,
+    /// The keys of the records, in the order in which they are coded, if they are found by the index.
+    pub(super) keys: Vec<RecordKeys>,
     /// Sizes of the segment, if its records are sorted because of the options.
     pub(super) sizes: Option<SortedSizes>,
 }
@@ -27,10 +29,11 @@ impl CodedBlocks {
     /// Codes the records of a segment. If `may_have_separators` is true, their order may change so that
     /// they are found by separators.
     pub(super) fn new(
-        records: BlockSegmentBuilder,
+        mut records: BlockSegmentBuilder,
         options: &PackOptions,
         may_have_separators: bool,
     ) -> Result<CodedBlocks, ArchiveError> {
+        records.make_rows()?;
         let coding = Coding { options, may_have_separators };
         if options.sorted { coding.in_sorted_order(records) } else { coding.as_numbered(records) }
     }
@@ -94,7 +97,7 @@ impl Coding<'_> {
             index_records,
             order: (arrangement == Arrangement::Sorted).then(|| records.order_section()),
             separators: has_separators.then(|| records.separators_section(index_records)),
-            records,
+            keys: if has_separators { Vec::new() } else { records.record_keys() },
             sizes: None,
         }
     }
@@ -128,8 +131,9 @@ impl Coding<'_> {
         index_records: u32,
     ) -> Result<usize, ArchiveError> {
         let mut entries = PartEntries::new(self.options.memory_bytes / 8);
-        entries.push_blocks(records, 0, index_records)?;
-        let blocks = records.blocks(index_records).count() as u32;
+        let keys = records.record_keys();
+        entries.push_segment(&keys, 0, index_records)?;
+        let blocks = keys.len().div_ceil(index_records as usize) as u32;
         let mut out = Sink::new(Vec::new());
         blocks::write_index(entries, blocks, 0, &mut out)?;
         Ok(out.finish()?.len())

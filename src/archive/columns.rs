@@ -125,6 +125,13 @@ impl Row {
         row
     }
 
+    /// The row of a record with operations, without its position.
+    pub(super) const OF_OPERATIONS: Row = {
+        let mut row = Row([0; COLUMNS]);
+        row.0[FORM] = OPERATIONS;
+        row
+    };
+
     /// Makes the row of a record that has this position and operations, but no counters.
     pub(super) fn with_operations(position: &Position) -> Row {
         let mut row = Row::from_record(&EpdRecord::new(*position));

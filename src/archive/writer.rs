@@ -201,6 +201,7 @@ impl<W: Write> ArchiveWriter<W> {
     ///
     /// # Errors
     /// The errors of [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for bytes that are not a record.
+    /// At level default a board that is not valid may be an error of a later call.
     pub fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         match (self.options.level, &mut self.unsorted) {
             (Level::Default, _) => {
@@ -448,8 +449,8 @@ impl<W: Write> ArchiveWriter<W> {
         }
         if let Some(separators) = blocks.separators {
             self.separators.push((self.segments.len() as u32, separators));
-        } else if self.options.index {
-            self.entries.push_blocks(&blocks.records, self.blocks, blocks.index_records)?;
+        } else {
+            self.entries.push_segment(&blocks.keys, self.blocks, blocks.index_records)?;
         }
         self.blocks += u64::from(segment.records.get().div_ceil(blocks.index_records));
         self.put_segment(segment, &parts)

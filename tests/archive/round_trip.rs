@@ -69,6 +69,20 @@ fn encoded_records_make_the_same_archive() {
     }
 }
 
+#[test]
+fn an_encoded_record_without_a_valid_board_is_refused() {
+    let mut bytes = Vec::new();
+    let [record] = &records("4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";\n")[..] else { panic!() };
+    epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
+    // The codes of the pieces follow the marker and the occupied squares.
+    bytes[9] = 0xff;
+    for options in both_levels() {
+        let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
+        let written = writer.push_encoded(&bytes).and_then(|()| writer.finish());
+        assert!(matches!(written, Err(ArchiveError::Decode(_))), "{written:?}");
+    }
+}
+
 /// Lines whose texts are those of the lines before, where these follow from moves and lists.
 const REPEATED: &str = r#"r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;
 8/8/8/8/8/8/8/8 w - - bm O-O Rg2; c0 "Rg2=50, O-O=20"; c7 "Rg2 O-O"; c8 "50 20"; c9 "g1g2 e1g1"; pv Rg2 O-O Kf2;

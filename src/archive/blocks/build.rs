@@ -7,6 +7,7 @@ use foldhash::HashMap;
 use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
+use super::part_entries::RecordKeys;
 use super::{block, directory};
 use crate::columns::{Row, into_operations};
 use crate::error::ArchiveError;
@@ -17,7 +18,7 @@ use crate::move_links::MoveLinks;
 use crate::operations as coded_operations;
 use crate::operations::{InitialModel, PositionOf, Subject};
 use crate::rans::{self, Interval};
-use crate::tree::{self, Step, TrainingSet};
+use crate::tree::{self, Step, TrainedEncoder, TrainingSet};
 use epdb_chess::codec::error::DecodeError;
 use epdb_chess::codec::key::position_key;
 use epdb_chess::codec::{packed, record};
@@ -37,6 +38,8 @@ pub(crate) struct BlockSegmentBuilder {
     /// For each record that has operations other than counters: its number in the segment, and the
     /// end of its binary form in `encoded`.
     ends: Vec<(u32, usize)>,
+    /// Places in `ends` of the records whose rows and position keys are not made yet.
+    unmade: Vec<u32>,
     /// Position keys of the records, if an index needs them.
     keys: Option<Vec<u64>>,
     /// Original numbers of the records in the segment, if the records were rearranged.
@@ -104,8 +107,12 @@ const TRAINED: usize = 1 << 13;
 const LOOKED_AT: usize = 64;
 /// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
+/// Number of rows that are made at once.
+const MADE: usize = 1 << 14;
 /// Approximate number of records in a block of text: many, because zstd needs repetition.
 const TEXT_BLOCK: usize = 1 << 14;
+/// Number of records whose text is compressed to find out whether text may be shorter.
+const TRIED_TEXT: usize = TEXT_BLOCK / 8;
 /// Compression level of zstd for blocks of text.
 const TEXT_LEVEL: i32 = 19;
 
@@ -156,43 +163,71 @@ impl BlockSegmentBuilder {
         if row.has_operations() {
             record::encode(record, &mut self.encoded)?;
         }
-        self.push_row(row, record.position());
+        self.push_row(row, || position_key(record.position()));
         Ok(())
     }
 
-    /// Adds a record in its binary form. Its operations are decoded later, when they are coded for
-    /// the archive. If there are counters among them, they are decoded at once.
+    /// Adds a record in its binary form. It is decoded later: its row by [`Self::make_rows`], its
+    /// operations when they are coded for the archive. If there are counters among them, the record is
+    /// decoded at once.
     pub(crate) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
-        let Some(board) = record::board_with_operations(bytes)? else {
+        if record::board_with_operations(bytes)?.is_none() {
             return self.push(&record::decode(bytes)?.0);
-        };
-        let (position, _) = packed::decode(board)?;
+        }
+        self.unmade.push(self.ends.len() as u32);
         self.encoded.extend_from_slice(bytes);
-        self.push_row(Row::with_operations(&position), &position);
+        self.push_row(Row::OF_OPERATIONS, || 0);
         Ok(())
     }
 
     /// Adds the row of a record, whose binary form was added before if it has operations.
-    fn push_row(&mut self, row: Row, position: &Position) {
+    fn push_row(&mut self, row: Row, key: impl FnOnce() -> u64) {
         self.forget();
         if row.has_operations() {
             self.ends.push((self.rows.len() as u32, self.encoded.len()));
         }
         self.rows.push(row);
         if let Some(keys) = &mut self.keys {
-            keys.push(position_key(position));
+            keys.push(key());
         }
     }
 
-    /// The position keys and rows of the records, grouped by index block. An index block has
-    /// `records` records.
-    pub(crate) fn blocks(
-        &self,
-        records: u32,
-    ) -> impl Iterator<Item = impl Iterator<Item = (&u64, &Row)>> {
+    /// Makes the rows and keys of the records that were added in their binary form, on all threads.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Decode`] for a record without a valid board.
+    pub(crate) fn make_rows(&mut self) -> Result<(), ArchiveError> {
+        for places in std::mem::take(&mut self.unmade).chunks(MADE) {
+            let made: Vec<(Row, u64)> = places
+                .par_iter()
+                .map(|&place| {
+                    let board = record::board_of(&self.encoded[self.range_of(place as usize)])?;
+                    let (position, _) = packed::decode(board)?;
+                    Ok((Row::with_operations(&position), position_key(&position)))
+                })
+                .collect::<Result<_, DecodeError>>()?;
+            for (&place, (row, key)) in places.iter().zip(made) {
+                let number = self.ends[place as usize].0 as usize;
+                self.rows[number] = row;
+                if let Some(keys) = &mut self.keys {
+                    keys[number] = key;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The range in `encoded` of the record with a place in `ends`.
+    fn range_of(&self, place: usize) -> Range<usize> {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        start..self.ends[place].1
+    }
+
+    /// The keys by which an index finds the records; none if there is no index.
+    pub(crate) fn record_keys(&self) -> Vec<RecordKeys> {
         let keys = self.keys.as_deref().unwrap_or_default();
-        let blocks = keys.chunks(records as usize).zip(self.rows.chunks(records as usize));
-        blocks.map(|(keys, rows)| keys.iter().zip(rows))
+        let records = keys.par_iter().zip(&self.rows);
+        records.map(|(&key, row)| RecordKeys::new(key, row)).collect()
     }
 
     /// True if the operations have reached the limit of a segment.
@@ -219,7 +254,7 @@ impl BlockSegmentBuilder {
         for number in numbers {
             let record = match self.ends.get(with) {
                 Some(&(owner, _)) if owner as usize == number => {
-                    let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
+                    let start = self.range_of(with).start;
                     with += 1;
                     decode(number, &self.encoded[start..]).ok()
                 }
@@ -233,9 +268,9 @@ impl BlockSegmentBuilder {
 
     /// Rearranges the records. Stores the original order if `is_kept` is true.
     pub(super) fn rearrange(&mut self, order: Vec<u32>, is_kept: bool) {
-        let starts = [0].into_iter().chain(self.ends.iter().map(|&(_, end)| end));
-        let ranges = starts.zip(&self.ends).map(|(start, &(owner, end))| (owner, start..end));
-        let ranges: HashMap<u32, Range<usize>> = ranges.collect();
+        let places = self.ends.iter().enumerate();
+        let ranges: HashMap<u32, Range<usize>> =
+            places.map(|(place, &(owner, _))| (owner, self.range_of(place))).collect();
         let mut sorted = BlockSegmentBuilder {
             rows: order.iter().map(|&place| self.rows[place as usize]).collect(),
             keys: self
@@ -265,8 +300,16 @@ impl BlockSegmentBuilder {
     /// Codes all records with the allowed coder that gives the shortest result.
     pub(crate) fn code(&self, block_records: u32) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
-        let operations = self.code_operations(per_block)?;
-        let mut best = self.code_by_tree(&operations, block_records)?;
+        // Finding them takes all threads. Each of the others leaves threads idle at times.
+        self.steps();
+        let ((operations, (model, encoder)), tried_text) = rayon::join(
+            || rayon::join(|| self.code_operations(per_block), || self.train(per_block)),
+            || self.compressed_len(TRIED_TEXT),
+        );
+        let operations = operations?;
+        let encode = |first, rows: &[Row]| encoder.encode(first, rows);
+        let mut best =
+            self.code_positions(CODER_TREE, model, encode, &operations, block_records)?;
         if self.rows.len() <= FEW
             && let Some(shipped) = tree::shipped()
         {
@@ -279,24 +322,19 @@ impl BlockSegmentBuilder {
                 best = shorter(best, Some(coded));
             }
         }
-        let text = self.code_text(best.len(), per_block)?;
+        let text = self.code_text(tried_text?, best.len(), per_block)?;
         Ok(shorter(best, text))
     }
 
-    /// Codes all records with a position model of these records.
-    fn code_by_tree(
-        &self,
-        operations: &CodedOperations,
-        block_records: u32,
-    ) -> Result<CodedSegment, ArchiveError> {
-        let training = TrainingSet::new(&self.rows, block_records as usize, self.steps());
+    /// Builds a position model of all records. Returns its bytes, and an encoder of the records.
+    fn train(&self, per_block: usize) -> (Vec<u8>, TrainedEncoder) {
+        let training = TrainingSet::new(&self.rows, per_block, self.steps());
         let (model, encoder) = training.build(&training.best_plan());
-        let encode = |first, rows: &[Row]| encoder.encode(first, rows);
-        self.code_positions(CODER_TREE, model.write(), encode, operations, block_records)
+        (model.write(), encoder)
     }
 
     /// The step from each row to the next. Finding them takes all threads, so only one may call
-    /// this.
+    /// this before they are found.
     fn steps(&self) -> &[Option<Step>] {
         self.steps.get_or_init(|| tree::steps(&self.rows))
     }
@@ -340,9 +378,12 @@ impl BlockSegmentBuilder {
             sample.par_iter().map(|block| block.encode(start).len()).sum()
         };
         let none = InitialModel::default();
-        let (bytes, trained) = InitialModel::train(sample.iter().map(|it| it.subjects())).write();
+        let ((bytes, trained), len_of_none) = rayon::join(
+            || InitialModel::train(sample.iter().map(|it| it.subjects())).write(),
+            || len(&none),
+        );
         let section = bytes.len() + size_of::<SectionEntry>();
-        let is_shorter = section + len(&trained) * step < len(&none) * step;
+        let is_shorter = section + len(&trained) * step < len_of_none * step;
         let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
         let blocks = (0..blocks)
             .into_par_iter()
@@ -426,9 +467,11 @@ impl BlockSegmentBuilder {
     }
 
     /// Codes the text of the records with zstd. Returns `None` if the result cannot be shorter than
-    /// `limit`, or if the text does not parse to the same records.
+    /// `limit`, or if the text does not parse to the same records. `tried` is the compressed length
+    /// of the first [`TRIED_TEXT`] records.
     fn code_text(
         &self,
+        tried: Option<usize>,
         limit: usize,
         per_block: usize,
     ) -> Result<Option<CodedSegment>, ArchiveError> {
@@ -438,14 +481,14 @@ impl BlockSegmentBuilder {
         let identity = self.identity();
         // The text is compressed at a faster level of zstd first. So a result that is somewhat
         // longer than the limit may still win.
-        let may_win = |records: usize, halves: u64| -> Result<bool, ArchiveError> {
+        let may_win = |len: Option<usize>, records: usize, halves: u64| {
             let all = self.rows.len();
             let part = limit as u64 * records.min(all) as u64 / all.max(1) as u64;
-            let text = self.text(0, records)?;
-            let bytes = text.and_then(|text| zstd::bulk::compress(&text, 3).ok());
-            Ok(bytes.is_some_and(|bytes| bytes.len() as u64 * 2 < part * halves))
+            len.is_some_and(|len| len as u64 * 2 < part * halves)
         };
-        if !may_win(TEXT_BLOCK / 8, 5)? || !may_win(text_block, 3)? {
+        if !may_win(tried, TRIED_TEXT, 5)
+            || !may_win(self.compressed_len(text_block)?, text_block, 3)
+        {
             return Ok(None);
         }
         let blocks: Option<Vec<Vec<u8>>> = (0..self.rows.len().div_ceil(text_block))
@@ -470,6 +513,13 @@ impl BlockSegmentBuilder {
             directory: directory::write(&lens(&blocks)?),
             blocks,
         }))
+    }
+
+    /// Length of the text of the first records, compressed at a fast level of zstd; `None` if there is
+    /// no such text.
+    fn compressed_len(&self, records: usize) -> Result<Option<usize>, ArchiveError> {
+        let text = self.text(0, records)?;
+        Ok(text.and_then(|text| zstd::bulk::compress(&text, 3).ok()).map(|bytes| bytes.len()))
     }
 
     /// Formats records as text; `None` if it is too long or does not parse to the same records.

@@ -21,7 +21,7 @@ mod verify;
 pub(super) use build::{BlockSegmentBuilder, CodedSegment, MAX_RECORDS_WITH_OPERATIONS};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
-pub(super) use part_entries::{PartEntries, index_block};
+pub(super) use part_entries::{PartEntries, RecordKeys, index_block};
 pub(super) use reader::BlockReader;
 pub(super) use sort::Arrangement;
 

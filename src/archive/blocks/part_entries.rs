@@ -9,7 +9,6 @@ use std::io;
 
 use byteorder::{BigEndian, ByteOrder};
 
-use super::build::BlockSegmentBuilder;
 use crate::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
 use crate::error::ArchiveError;
 use crate::index_entries::IndexEntries;
@@ -56,6 +55,19 @@ impl PartKeys {
     }
 }
 
+/// The keys by which the index may find a record: those of its parts, and that of its position.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct RecordKeys {
+    parts: PartKeys,
+    position: u64,
+}
+
+impl RecordKeys {
+    pub(super) fn new(position_key: u64, row: &Row) -> RecordKeys {
+        RecordKeys { parts: PartKeys::of(row), position: position_key }
+    }
+}
+
 /// Makes the entries of the index from the keys of all records. This takes about three times the
 /// memory budget `memory_bytes`.
 #[derive(Debug)]
@@ -69,25 +81,23 @@ impl PartEntries {
         PartEntries { by_pawns: Sorter::new(temp_dir(), memory_bytes), memory_bytes }
     }
 
-    /// Adds a record: its position key, its row, and its index block.
-    pub(super) fn push(&mut self, key: u64, row: &Row, block: u32) -> io::Result<()> {
-        let PartKeys { pawns, white } = PartKeys::of(row);
-        Member { part: pawns, block, rest: [white, key] }.put(&mut self.by_pawns)
+    /// Adds a record by its keys and its index block.
+    pub(super) fn push(&mut self, keys: RecordKeys, block: u32) -> io::Result<()> {
+        let RecordKeys { parts: PartKeys { pawns, white }, position } = keys;
+        Member { part: pawns, block, rest: [white, position] }.put(&mut self.by_pawns)
     }
 
     /// Adds the records of a segment. Its index blocks are numbered from `first` on, and have
     /// `index_records` records.
-    pub(crate) fn push_blocks(
+    pub(crate) fn push_segment(
         &mut self,
-        segment: &BlockSegmentBuilder,
+        keys: &[RecordKeys],
         first: u64,
         index_records: u32,
     ) -> Result<(), ArchiveError> {
-        for (block, records) in (first..).zip(segment.blocks(index_records)) {
+        for (block, keys) in (first..).zip(keys.chunks(index_records as usize)) {
             let block = index_block(block)?;
-            for (&key, row) in records {
-                self.push(key, row, block)?;
-            }
+            keys.iter().try_for_each(|&keys| self.push(keys, block))?;
         }
         Ok(())
     }
@@ -267,7 +277,7 @@ mod tests {
             (32, &queens, 8),
             (33, &queens, 8),
         ] {
-            entries.push(key, row, block).unwrap();
+            entries.push(RecordKeys::new(key, row), block).unwrap();
         }
         let mut found = Vec::new();
         let entries = entries.finish(|key| key).unwrap();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::BlockSegment;
 use super::block::Block;
 use super::index::BlockIndex;
-use super::part_entries::PartEntries;
+use super::part_entries::{PartEntries, RecordKeys};
 use super::reader::BlockReader;
 use super::separators::{BoardKey, board_key};
 use crate::columns::Row;
@@ -33,19 +33,16 @@ impl BlockReader {
                     let position = record.position();
                     let index_block = number / u64::from(segment.index_records);
                     let index_block = segment.first_index_block + index_block;
-                    entries.push((
-                        position_key(position),
-                        Row::from_position(position),
-                        index_block,
-                    ));
+                    let row = Row::from_position(position);
+                    entries.push((RecordKeys::new(position_key(position), &row), index_block));
                 }
             }
             Ok(entries)
         };
         self.each_blocks(entries_of, |entries| {
-            for (key, row, block) in entries {
+            for (keys, block) in entries {
                 if !self.is_separated(block) {
-                    expected.push(key, &row, block as u32)?;
+                    expected.push(keys, block as u32)?;
                 }
             }
             Ok(())

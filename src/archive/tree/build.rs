@@ -192,12 +192,16 @@ impl CodedRows {
             }
             states.clone()
         };
+        let (pieces, symbols) = rayon::join(
+            || (RANKS..EN_PASSANT).map(after).collect(),
+            || (0..columns.len()).into_par_iter().map(symbols).collect(),
+        );
         let first: Vec<u8> = rows.iter().map(|&row| self.first[row as usize]).collect();
         PartOfRows {
             last_first: first.iter().copied().max().unwrap_or(0).into(),
             first,
-            pieces: (RANKS..EN_PASSANT).map(after).collect(),
-            symbols: (0..columns.len()).into_par_iter().map(symbols).collect(),
+            pieces,
+            symbols,
         }
     }
 

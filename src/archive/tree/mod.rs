@@ -38,6 +38,7 @@ mod table;
 
 pub(super) use build::TrainingSet;
 pub(super) use encode::RowEncoder;
+pub(super) use intervals::TrainedEncoder;
 pub(super) use prediction::{Step, steps};
 
 #[cfg(not(target_family = "wasm"))]
