@@ -3,6 +3,8 @@
 /** A file could not be received or read: `message` says why. */
 export class Failed extends Error {}
 
+const isArchive = (head) => decoder.decode(head.subarray(1, 4)) === "EPA";
+
 /** The file on the host is not the one that was opened. */
 class Changed extends Failed {}
 
@@ -113,6 +115,10 @@ class Reader {
     const file = source.bytes ? { head: source.bytes, size: source.bytes.length } : await this.#host.head(source, cache);
     source.file = source.bytes ? undefined : file;
     const { head, size } = file;
+    // A part of a library is an archive too, which has only some of its positions.
+    if (source.url && new URL(source.url).pathname.endsWith(".json") && isArchive(head)) {
+      throw new Failed(`${source.url}: an archive in place of a manifest: the host may have sent another file`);
+    }
     const request = { open: { name, size, time: now() } };
     const { status, body } = await this.#ask(request, head);
     if (status !== 200) throw new Failed(decoder.decode(body));

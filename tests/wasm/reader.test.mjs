@@ -192,12 +192,14 @@ test("a host that cannot be read from says why", async () => {
   fs.writeFileSync(file("page.html"), web);
   fs.writeFileSync(file("large.epa"), Buffer.concat([fs.readFileSync(file("lib.epa")), Buffer.alloc(5 << 20)]));
   fs.writeFileSync(file("lib.epa.gz"), Buffer.from([0x1f, 0x8b, 8, 0, 0]));
+  fs.copyFileSync(file("lib.epa"), file("part.json"));
   const unreachable = { fetch: () => Promise.reject(new TypeError("fetch failed")) };
   for (const [name, host, expected] of [
     ["page.html", hostOf(folder), /but a web page/],
     ["none.epa", hostOf(folder), /none.epa: there is no such file/],
     ["lib.epa.gz", hostOf(folder), /compressed: the host has to send/],
     ["large.epa", hostOf(folder, { ranges: false }), /does not send ranges.*a library in parts/],
+    ["part.json", hostOf(folder), /an archive in place of a manifest/],
     ["lib.epa", unreachable, /not received \(fetch failed\)/],
   ]) {
     const reader = await open(host);
