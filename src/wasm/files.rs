@@ -68,8 +68,8 @@ impl Files {
         }
     }
 
-    /// Forgets a file.
-    fn forget(&mut self, name: &str) {
+    /// Forgets a file. Its parts stay.
+    pub(crate) fn forget(&mut self, name: &str) {
         self.forget_those(|file| file == name);
     }
 
@@ -151,13 +151,12 @@ impl HostFile {
         HostFile { name: name.into(), size }
     }
 
-    /// All bytes, which are not kept.
+    /// All bytes. Whoever reads them may give them up and read them again for the same answer.
     ///
     /// # Errors
     /// Bytes are missing, or the file is too large.
     pub(crate) fn whole(&self) -> io::Result<Vec<u8>> {
         let mut read = self.read_ranges(std::slice::from_ref(&(0..self.size)))?;
-        files().forget(&self.name);
         Ok(read.pop().unwrap_or_default())
     }
 }

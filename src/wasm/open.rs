@@ -19,22 +19,24 @@ const WHOLE: u64 = 1 << 20;
 pub(crate) fn open(name: &str, size: u64, head: &[u8]) -> Result<(FileFormat, Collection)> {
     let file = HostFile::new(name, size);
     files().give(name, 0, head);
-    match FileFormat::from_bytes(head) {
-        Some(format @ FileFormat::Shards) => {
-            let folder = Arc::new(Parts(name.to_string()));
-            Ok((format, Collection::from_manifest(name, &file.whole()?, folder, MEMORY)?))
-        }
-        Some(format @ FileFormat::Epa) => {
-            let archive = if head.len() as u64 == size {
-                Archive::from_bytes(file.whole()?)
-            } else {
-                of_ranges(file)
-            };
-            let archive = archive.map_err(|error| Error::from(error).in_source(name))?;
-            Ok((format, Collection::from_archive(name, archive, MEMORY)))
-        }
-        _ => Err(Error::new(neither(head)).with_kind(ErrorKind::InvalidData).in_source(name)),
+    let Some(format @ (FileFormat::Shards | FileFormat::Epa)) = FileFormat::from_bytes(head) else {
+        let error = Error::new(neither(head)).with_kind(ErrorKind::InvalidData);
+        return Err(error.in_source(name));
+    };
+    let is_whole = head.len() as u64 == size;
+    let collection = if format == FileFormat::Shards {
+        let folder = Arc::new(Parts(name.to_string()));
+        Collection::from_manifest(name, &file.whole()?, folder, MEMORY)?
+    } else {
+        let archive = if is_whole { Archive::from_bytes(file.whole()?) } else { of_ranges(file) };
+        let archive = archive.map_err(|error| Error::from(error).in_source(name))?;
+        Collection::from_archive(name, archive, MEMORY)
+    };
+    if is_whole {
+        // The collection has its bytes.
+        files().forget(name);
     }
+    Ok((format, collection))
 }
 
 /// Says what a file is that is neither an archive nor a manifest.

@@ -69,7 +69,10 @@ pub(crate) struct State {
 impl State {
     /// Answers a request, whose text is JSON.
     pub(crate) fn answer(&mut self, text: &[u8], bytes: Vec<u8>) -> Reply {
-        let answered = match serde_json::from_slice(text) {
+        let request = serde_json::from_slice(text);
+        // What the host gives belongs to the answer that needed it, which is tried again.
+        let is_given = matches!(request, Ok(Request::Give { .. } | Request::Model {}));
+        let answered = match request {
             Ok(request) => self.run(request, bytes),
             Err(error) => Err(Refusal::BadRequest(error.to_string())),
         };
@@ -78,7 +81,9 @@ impl State {
             let body = serde_json::to_vec(&Needs { needs, model }).unwrap_or_default();
             return Reply { status: NEEDS, body };
         }
-        files().end_answer();
+        if !is_given {
+            files().end_answer();
+        }
         match answered {
             Ok(body) => Reply { status: 200, body },
             Err(refusal) => {

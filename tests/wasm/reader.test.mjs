@@ -187,6 +187,27 @@ test("nothing is received for an answer that needs more bytes than it may", asyn
   assert.equal((await reader.answer("search", query, { maxBytes: 0 })).status, 200);
 });
 
+test("an answer asks for nothing twice, also if a library has more parts than stay open", async () => {
+  run("shard", "merge", file("lib.epa"), "--shards", "400", "-o", file("many"));
+  assert(fs.readdirSync(file("many")).length > 200);
+  const host = hostOf(folder);
+  const asked = new Set();
+  const fetch = (url, options) => {
+    const range = `${url} ${options?.headers?.range}`;
+    assert(!asked.has(range), range);
+    asked.add(range);
+    return host.fetch(url, options);
+  };
+  const reader = await open({ fetch });
+  await reader.open({ name: "many", url: url("many/manifest.json") });
+  for (const text of questions(150, 6)) {
+    const { body } = await reader.answer("line", { text: text || "a3" });
+    const query = { source: "many", fen: body.start, play: body.play.join(","), parents: "1" };
+    asked.clear();
+    assert.equal((await reader.answer("position", query)).status, 200);
+  }
+});
+
 test("a host that cannot be read from says why", async () => {
   const web = "<!doctype html><title>none</title>";
   fs.writeFileSync(file("page.html"), web);
