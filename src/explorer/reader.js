@@ -3,8 +3,6 @@
 /** A file could not be received or read: `message` says why. */
 export class Failed extends Error {}
 
-const isArchive = (head) => decoder.decode(head.subarray(1, 4)) === "EPA";
-
 /** The file on the host is not the one that was opened. */
 class Changed extends Failed {}
 
@@ -380,6 +378,9 @@ const totalOf = (response) => {
 };
 
 const stampOf = (response) => response.headers.get("etag") ?? response.headers.get("last-modified");
+
+/** Whether a file begins as an archive does. */
+const isArchive = (head) => decoder.decode(head.subarray(1, 4)) === "EPA";
 
 /** Whether two answers about a file are of the same content. */
 const isSame = (one, other) =>

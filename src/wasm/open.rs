@@ -32,8 +32,8 @@ pub(crate) fn open(name: &str, size: u64, head: &[u8]) -> Result<(FileFormat, Co
         let archive = archive.map_err(|error| Error::from(error).in_source(name))?;
         Collection::from_archive(name, archive, MEMORY)
     };
-    if is_whole {
-        // The collection has its bytes.
+    // The collection has the bytes of a file that it has read whole.
+    if is_whole || format == FileFormat::Shards {
         files().forget(name);
     }
     Ok((format, collection))

@@ -171,7 +171,7 @@ impl BlockSegmentBuilder {
     /// operations when they are coded for the archive. If there are counters among them, the record is
     /// decoded at once.
     pub(crate) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
-        if record::board_with_operations(bytes)?.is_none() {
+        if !record::is_board_with_operations(bytes)? {
             return self.push(&record::decode(bytes)?.0);
         }
         self.unmade.push(self.ends.len() as u32);

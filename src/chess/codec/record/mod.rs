@@ -17,6 +17,6 @@ pub use encode::{PlainRecord, encode, encode_plain};
 pub use kept::{put_kept_games, take_kept_games};
 pub use operands::MAX_LEN;
 pub use tally::{OrdinalTally, put_counts, put_one_game, put_tally, take_tally};
-pub use walk::board_with_operations;
+pub use walk::is_board_with_operations;
 pub use walk::tally_bytes;
 pub use walk::{Part, board_of, len_of, walk};

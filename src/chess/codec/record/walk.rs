@@ -94,18 +94,16 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
     Ok(cursor.offset())
 }
 
-/// Returns the packed board of a record if the record consists of the board and operations, and
-/// none of the operations is a counter. `None` for other records.
+/// True if a record consists of the board and operations, and none of the operations is a counter.
 ///
 /// # Errors
 /// The errors of [`len_of`].
-pub fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
+pub fn is_board_with_operations(record: &[u8]) -> Result<bool, DecodeError> {
     let mut has_counters = false;
     walk(record, |part, _| {
         has_counters |= matches!(part, Part::Operation(Opcode::HMVC | Opcode::FMVN));
     })?;
-    let is_plain = record.first() == Some(&(MARKER | OPERATIONS)) && !has_counters;
-    if is_plain { board_of(record).map(Some) } else { Ok(None) }
+    Ok(record.first() == Some(&(MARKER | OPERATIONS)) && !has_counters)
 }
 
 /// Returns the operand of `tally` of a record, if the record has one in its short form.
